@@ -1,0 +1,113 @@
+"""The words a machine may use, as data: events, their attributes, signals, and what is known of how events can follow
+one another.
+
+A domain lists its words once (MiniGrid's are in `srm.task.minigrid_words`); machines are checked against them before
+anything runs. Nothing here reads a world: that is the vocabulary's part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from srm.errors import MachineError
+
+NOTHING = -1  # an attribute that an occurrence does not have: the colour of a box that held no key
+_STRIDE = 1 << 15
+
+
+def pack_cell(x: int, y: int) -> int:
+    """A cell of the world as one number, so that every attribute is one integer."""
+    return x * _STRIDE + y
+
+
+def unpack_cell(cell: int) -> tuple[int, int]:
+    return divmod(cell, _STRIDE)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A named fact about one step. At most one *act* happens at a step, since one action is taken."""
+
+    name: str
+    meaning: str
+    attributes: tuple[str, ...] = ()
+    act: bool = True
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What an occurrence of an event carries: one of `values`, or (None) a cell of the world."""
+
+    name: str
+    meaning: str
+    values: tuple[str, ...] | None
+
+    @property
+    def is_cell(self) -> bool:
+        return self.values is None
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A real number known at every step, such as a position or a speed."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Balance:
+    """`least <= count(plus) - count(minus) <= most` at every moment of an episode.
+
+    `most=None` says that the bound is finite but depends on the world (how many doors there are). Either way a sequence
+    of events that is repeated for ever must leave the balance where it was: a key is dropped before it is picked up again,
+    and a door that cannot be locked is unlocked only once.
+    """
+
+    plus: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    least: int = 0
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """All words of one domain, and the facts about them that proofs may use."""
+
+    name: str
+    events: tuple[Event, ...]
+    attributes: tuple[Attribute, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    balances: tuple[Balance, ...] = ()
+
+    def __post_init__(self) -> None:
+        for kind, words in (("event", self.events), ("attribute", self.attributes), ("signal", self.signals)):
+            names = [word.name for word in words]  # type: ignore[attr-defined]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise MachineError(f"words {self.name}: {kind} {min(twice)} is listed twice")
+        for event in self.events:
+            for attribute in event.attributes:
+                if attribute not in self.attribute_index:
+                    raise MachineError(f"words {self.name}: event {event.name} has an attribute {attribute} that is not listed")
+        for balance in self.balances:
+            for name in (*balance.plus, *balance.minus):
+                if name not in self.event_index:
+                    raise MachineError(f"words {self.name}: a balance speaks of {name}, which is not an event")
+
+    @cached_property
+    def event_index(self) -> dict[str, int]:
+        return {event.name: index for index, event in enumerate(self.events)}
+
+    @cached_property
+    def attribute_index(self) -> dict[str, int]:
+        return {attribute.name: index for index, attribute in enumerate(self.attributes)}
+
+    @cached_property
+    def signal_index(self) -> dict[str, int]:
+        return {signal.name: index for index, signal in enumerate(self.signals)}
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        return tuple(event.name for event in self.events if event.act)

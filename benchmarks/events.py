@@ -1,0 +1,61 @@
+"""What reading the events of a rollout costs, against stepping it: `python benchmarks/events.py`.
+
+Both are measured in turn, in one process on one core, as the median of several rounds, so that the ratio holds whatever
+the machine. The aim is a ratio under 1/10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from srm.chance import stream
+from srm.task.minigrid import MiniGrid
+from srm.task.worlds import Worlds, gather, make_worlds
+from srm.trajectory import Rollout
+
+STEPS, WORLDS, ROUNDS = 128, 64, 15
+CASES = (
+    ("MiniGrid-DoorKey-8x8-v0", None),
+    ("MiniGrid-KeyCorridorS3R3-v0", "ball"),
+    ("MiniGrid-ObstructedMaze-2Dlhb-v1", "blue ball"),
+)
+
+
+def play(worlds: Worlds, actions: np.ndarray) -> Rollout:
+    views, places = worlds.reset()
+    return gather(views, places, actions, [worlds.step(row) for row in actions])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def measure(env_id: str, target: str | None) -> tuple[float, float]:
+    """Seconds of stepping a rollout, and of reading its events."""
+    worlds, vocabulary = make_worlds(env_id, WORLDS, seed=0), MiniGrid(target)
+    actions = stream(0, "actions").integers(7, size=(STEPS, WORLDS))
+    rollout = play(worlds, actions)
+    vocabulary.read(rollout)  # compiles, once per machine
+    stepping, reading = [], []
+    for _ in range(ROUNDS):
+        stepping.append(seconds(lambda: play(worlds, actions)))
+        reading.append(seconds(lambda: vocabulary.read(rollout)))
+    return median(stepping), median(reading)
+
+
+def main() -> None:
+    print(f"{STEPS} steps x {WORLDS} worlds, median of {ROUNDS} rounds")
+    print(f"{'environment':34}{'stepping':>12}{'reading':>12}{'ratio':>9}")
+    for env_id, target in CASES:
+        stepping, reading = measure(env_id, target)
+        print(f"{env_id:34}{stepping * 1e3:9.2f} ms{reading * 1e3:9.2f} ms{reading / stepping:9.4f}")
+
+
+if __name__ == "__main__":
+    main()

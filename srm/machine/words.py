@@ -83,14 +83,16 @@ class Words:
 
     def __post_init__(self) -> None:
         for kind, words in (("event", self.events), ("attribute", self.attributes), ("signal", self.signals)):
-            names = [word.name for word in words]  # type: ignore[attr-defined]
+            names = [word.name for word in words]
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise MachineError(f"words {self.name}: {kind} {min(twice)} is listed twice")
         for event in self.events:
             for attribute in event.attributes:
                 if attribute not in self.attribute_index:
-                    raise MachineError(f"words {self.name}: event {event.name} has an attribute {attribute} that is not listed")
+                    raise MachineError(
+                        f"words {self.name}: event {event.name} has an attribute {attribute} that is not listed"
+                    )
         for balance in self.balances:
             for name in (*balance.plus, *balance.minus):
                 if name not in self.event_index:

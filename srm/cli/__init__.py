@@ -1,0 +1,72 @@
+"""The command line: one verb per stage. A verb reads files, calls one library function and writes files.
+
+Each verb is a frozen dataclass in a module of its family; its fields are its flags, and the line under a field is its help.
+Only the module of the verb that was asked for is imported, so that checking and drawing start without the learners.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from srm.errors import SrmError, near
+
+
+class Verb(NamedTuple):
+    module: str
+    name: str
+    meaning: str
+
+
+VERBS = {
+    "check": Verb("srm.cli.machine", "Check", "prove what can be proved about a machine before any training"),
+    "show": Verb("srm.cli.machine", "Show", "print a machine in the terminal"),
+    "draw": Verb("srm.cli.machine", "Draw", "draw a machine as SVG, Mermaid and DOT"),
+    "import": Verb("srm.cli.machine", "Import", "turn a machine of another tool into an .srm file"),
+    "words": Verb("srm.cli.task", "WordsOf", "list what a vocabulary can say"),
+    "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
+    "demo": Verb("srm.cli.task", "Demo", "record, show, import and export demonstrations"),
+    "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
+}
+
+
+def usage() -> str:
+    verbs = "\n".join(f"  {verb:<8} {row.meaning}" for verb, row in VERBS.items())
+    return f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n`srm VERB --help` tells the flags of a verb."
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one verb; returns the exit code. What a user can mend is told in a few lines, with exit code 2."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if arguments else 2
+    verb, *rest = arguments
+    if verb not in VERBS:
+        print(f"srm: there is no verb {verb}{near(verb, VERBS)}\n\n{usage()}", file=sys.stderr)
+        return 2
+    try:
+        return _run(verb, rest)
+    except SrmError as error:
+        print(error, file=sys.stderr)
+    except BrokenPipeError:  # the reader of our output has gone, as in `srm check ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.filename is None and error.strerror is None:
+            raise
+        print(f"{error.filename or verb}: {error.strerror}; nothing that was saved before is lost", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 2
+
+
+def _run(verb: str, arguments: list[str]) -> int:
+    import tyro
+
+    row = VERBS[verb]
+    action: Any = getattr(import_module(row.module), row.name)
+    parsed = tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.meaning)
+    return int(parsed.run())

@@ -1,0 +1,109 @@
+"""Terms in normal form: sums of `coefficient * hole * counters * signals`, with at most one hole in each.
+
+    2 * (?close - ?open) * #opened + 1   ->   {(close; #opened): 2, (open; #opened): -2, (; ): 1}
+
+Given the trajectory every counter and signal is a number, so a term in this form is affine in the holes. Coefficients are
+exact fractions: proofs need them, and floats are taken from them where speed counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from srm.machine.terms import CounterTerm, HoleTerm, NamedTerm, Negation, Number, Product, SignalTerm, Sum, Term
+
+# No machine a person writes comes near these; without them a line of products could fill the memory.
+LARGEST_FORM = 4096  # monomials of one product
+MOST_FACTORS = 32  # factors of one product, and counters and signals of one monomial
+
+
+class NotAffine(Exception):
+    """A product of two holes, or a term too large to expand; `at` is the offending part."""
+
+    def __init__(self, reason: str, at: Term) -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+@dataclass(frozen=True, order=True)
+class Monomial:
+    """`?hole` (or no hole) times counters and signals, which are sorted by name."""
+
+    hole: str | None = None
+    counters: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        named = [f"#{c}" for c in self.counters] + list(self.signals) + ([f"?{self.hole}"] if self.hole else [])
+        return " * ".join(named) or "1"
+
+
+Form = Mapping[Monomial, Fraction]
+ONE = Monomial()
+
+
+def exact(value: float) -> Fraction:
+    """The number as it is written: 0.1 is one tenth."""
+    return Fraction(repr(value))
+
+
+def expand(term: Term, named: Mapping[str, Form] | None = None) -> Form:
+    """The normal form; `named` gives the forms of the machine's named terms."""
+    named = named or {}
+    match term:
+        case Number(value):
+            return {ONE: exact(value)} if value else {}
+        case HoleTerm(name):
+            return {Monomial(name): Fraction(1)}
+        case CounterTerm(name):
+            return {Monomial(None, (name,)): Fraction(1)}
+        case SignalTerm(name):
+            return {Monomial(None, (), (name,)): Fraction(1)}
+        case NamedTerm(name):
+            return named[name]
+        case Negation(inner):
+            return scale(expand(inner, named), Fraction(-1))
+        case Sum(inner):
+            return add(*(expand(part, named) for part in inner))
+        case Product(factors):
+            if len(factors) > MOST_FACTORS:
+                raise NotAffine(f"a product of more than {MOST_FACTORS} factors", term)
+            form: Form = {ONE: Fraction(1)}
+            for factor in factors:
+                form = _multiply(form, expand(factor, named), term)
+            return form
+
+
+def add(*forms: Form) -> Form:
+    total: dict[Monomial, Fraction] = {}
+    for form in forms:
+        for monomial, coefficient in form.items():
+            total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def scale(form: Form, by: Fraction) -> Form:
+    return {monomial: by * coefficient for monomial, coefficient in form.items()}
+
+
+def _multiply(left: Form, right: Form, at: Term) -> Form:
+    if len(left) * len(right) > LARGEST_FORM:
+        raise NotAffine(f"this product has more than {LARGEST_FORM} parts when multiplied out", at)
+    total: dict[Monomial, Fraction] = {}
+    for a, x in left.items():
+        for b, y in right.items():
+            if a.hole is not None and b.hole is not None:
+                raise NotAffine(
+                    f"?{a.hole} * ?{b.hole} is a product of two holes; a term may only be a sum of holes, "
+                    "each times numbers, counters and signals",
+                    at,
+                )
+            monomial = Monomial(
+                a.hole or b.hole, tuple(sorted(a.counters + b.counters)), tuple(sorted(a.signals + b.signals))
+            )
+            if len(monomial.counters) + len(monomial.signals) > MOST_FACTORS:
+                raise NotAffine(f"a product of more than {MOST_FACTORS} counters and signals", at)
+            total[monomial] = total.get(monomial, Fraction(0)) + x * y
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}

@@ -1,0 +1,333 @@
+"""A symbolic reward machine as a frozen, checked value.
+
+    Machine = holes + counters + named terms + nodes (each with its rules) + constraints
+
+It can be read from a file (`srm.machine.parse`) or built here from Python; either way it is checked when it is made, so an
+invalid machine does not exist. `str(machine)` is its text, and parsing that text gives an equal machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from srm.errors import AssignmentError, MachineError, near
+from srm.machine.affine import ONE, Form, add, expand, scale
+from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
+
+ZERO = Number(0.0)
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A number the designer does not know; once inferred it has a value, and how sure we are of it."""
+
+    name: str
+    value: float | None = None
+    spread: float | None = None
+
+    def __str__(self) -> str:
+        text = f"?{self.name}"
+        if self.value is not None:
+            text += f" = {number_text(self.value)}"
+        if self.spread is not None:
+            text += f" +- {number_text(self.spread)}"
+        return text
+
+
+@dataclass(frozen=True)
+class RuleOf:
+    """What a counter counts when it counts the firings of a named rule."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"rule {self.name}"
+
+
+@dataclass(frozen=True)
+class Counter:
+    """How often something happened strictly before the current step, since the episode began or since a reset.
+
+    `at` restricts counting to steps judged at those nodes (empty: at any). A step that counts and resets at once resets.
+    """
+
+    name: str
+    counts: Happens | RuleOf
+    at: tuple[str, ...] = ()
+    resets: tuple[Happens, ...] = ()
+
+    def __str__(self) -> str:
+        text = f"#{self.name} counts {self.counts}"
+        if self.at:
+            text += f" at {', '.join(self.at)}"
+        if self.resets:
+            text += f" resets on {' or '.join(map(str, self.resets))}"
+        return text
+
+
+@dataclass(frozen=True)
+class RepayEvery:
+    """Every step of the window at which one of these events happened is paid anew."""
+
+    events: tuple[str, ...]
+    pay: Term = ZERO
+
+    def __str__(self) -> str:
+        return f"every {', '.join(self.events)} // {self.pay}"
+
+
+@dataclass(frozen=True)
+class RepayLast:
+    """The last step of the window at which the event happened, with attributes as asked for, is paid anew."""
+
+    milestone: Happens
+    pay: Term
+
+    def __str__(self) -> str:
+        return f"last {self.milestone} // {self.pay}"
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """What a rule changes, when it fires, in the pay of earlier steps of the same episode.
+
+    The window begins after the last earlier step at which `since` happened (None: where the episode began) and ends before
+    the current step. The changes are made in order; a later one wins over an earlier one.
+    """
+
+    changes: tuple[RepayEvery | RepayLast, ...]
+    since: str | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """guard // pay -> target. `target` None stays; a rule yields to all rules of a smaller `tier` at its node."""
+
+    guard: Guard
+    pay: Term
+    target: str | None = None
+    name: str | None = None
+    tier: int = 0
+    hindsight: Hindsight | None = None
+
+    def __str__(self) -> str:
+        label = f"{self.name}: " if self.name else ""
+        arrow = f" -> {self.target}" if self.target else ""
+        return f"{label}{self.guard} // {self.pay}{arrow}"
+
+
+@dataclass(frozen=True)
+class Node:
+    """Where a machine can be. If none of its rules holds at a step the machine idles: it stays, and pays 0."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    accepting: bool = False
+
+
+@dataclass(frozen=True)
+class EveryHole:
+    """The left side of an atom that speaks of all holes but a few."""
+
+    excluded: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "every hole" + (f" except {' '.join(f'?{name}' for name in self.excluded)}" if self.excluded else "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One linear condition: sum of coefficient * hole <= bound (or = bound)."""
+
+    coefficients: Mapping[str, Fraction]
+    bound: Fraction
+    equality: bool
+    atom: Atom
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One line of a constraint. Several terms on the left side say the same of each."""
+
+    left: EveryHole | tuple[Term, ...]
+    relation: str  # "<=", ">=" or "="
+    right: Term
+    label: str | None = None
+
+    def __str__(self) -> str:
+        left = str(self.left) if isinstance(self.left, EveryHole) else ", ".join(map(str, self.left))
+        return f"{f'{chr(34)}{self.label}{chr(34)} ' if self.label else ''}{left} {self.relation} {self.right}"
+
+    def rows(self, holes: tuple[str, ...], named: Mapping[str, Form] | None = None) -> Iterator[Row]:
+        """The atom as linear conditions; those that say nothing (`?goal <= ?goal`) are left out."""
+        if isinstance(self.left, EveryHole):
+            terms: tuple[Term, ...] = tuple(HoleTerm(name) for name in holes if name not in self.left.excluded)
+        else:
+            terms = self.left
+        for term in terms:
+            difference = add(expand(term, named), scale(expand(self.right, named), Fraction(-1)))
+            if self.relation == ">=":
+                difference = scale(difference, Fraction(-1))
+            coefficients = {m.hole: c for m, c in difference.items() if m.hole is not None}
+            if coefficients or difference:
+                yield Row(coefficients, -difference.get(ONE, Fraction(0)), self.relation == "=", self)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What must hold between the holes: a conjunction of linear atoms."""
+
+    atoms: tuple[Atom, ...]
+    name: str = "default"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Rules between nodes, with holes. Nodes, counters, holes and constraints keep the order of the text."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    start: str
+    holes: tuple[Hole, ...] = ()
+    counters: tuple[Counter, ...] = ()
+    terms: tuple[tuple[str, Term], ...] = ()  # named terms; each may use those before it
+    constraints: tuple[Constraint, ...] = ()
+    words: str | None = None  # the vocabulary the machine is written for
+
+    def __post_init__(self) -> None:
+        from srm.machine.validate import find_problems  # validation reads models, so it cannot be imported before them
+
+        problems = list(find_problems(self))
+        if problems:
+            raise InvalidMachine(self.name, problems)
+
+    @cached_property
+    def hole_names(self) -> tuple[str, ...]:
+        return tuple(hole.name for hole in self.holes)
+
+    @cached_property
+    def forms(self) -> Mapping[str, Form]:
+        """The normal forms of the named terms."""
+        forms: dict[str, Form] = {}
+        for name, term in self.terms:
+            forms[name] = expand(term, forms)
+        return forms
+
+    def form(self, term: Term) -> Form:
+        """The normal form of one of this machine's terms."""
+        return expand(term, self.forms)
+
+    def node(self, name: str) -> Node:
+        return next(node for node in self.nodes if node.name == name)
+
+    @cached_property
+    def rules(self) -> tuple[tuple[Node, Rule, str], ...]:
+        """Every rule with its node and a label that is unique in the machine: its name, or the node's and a number."""
+        taken = {rule.name for node in self.nodes for rule in node.rules}
+        listed = []
+        for node in self.nodes:
+            for number, rule in enumerate(node.rules, start=1):
+                label = rule.name or f"{node.name}.{number}"
+                assert rule.name or label not in taken  # names have no dots
+                listed.append((node, rule, label))
+        return tuple(listed)
+
+    def constraint(self, name: str | None = None) -> Constraint | None:
+        """The constraint of that name; without one, the first (or None if the machine has none)."""
+        if name is None:
+            return self.constraints[0] if self.constraints else None
+        known = [constraint.name for constraint in self.constraints]
+        if name not in known:
+            listed = f"it has {', '.join(known)}" if known else "it has none"
+            raise MachineError(f"machine {self.name} has no constraint {name}; {listed}{near(name, known)}")
+        return self.constraints[known.index(name)]
+
+    def rows(self, constraint: Constraint | None) -> tuple[Row, ...]:
+        """The constraint as linear conditions on the holes."""
+        atoms = constraint.atoms if constraint else ()
+        return tuple(row for atom in atoms for row in atom.rows(self.hole_names, self.forms))
+
+    @property
+    def is_concrete(self) -> bool:
+        return all(hole.value is not None for hole in self.holes)
+
+    def values(self) -> dict[str, float]:
+        """The values of a concretized machine."""
+        missing = [f"?{hole.name}" for hole in self.holes if hole.value is None]
+        if missing:
+            raise AssignmentError(
+                f"machine {self.name} has no value for {', '.join(missing)}; "
+                "write `holes ?name = value`, or infer them with `srm learn`"
+            )
+        return {hole.name: hole.value for hole in self.holes if hole.value is not None}
+
+    def concretize(self, values: Mapping[str, float], spreads: Mapping[str, float] | None = None) -> Machine:
+        """The same machine with these values (and spreads) written into its holes."""
+        for name in values:
+            if name not in self.hole_names:
+                raise AssignmentError(f"machine {self.name} has no hole ?{name}{near(name, self.hole_names)}")
+        spreads = spreads or {}
+        return replace(self, holes=tuple(Hole(h.name, values.get(h.name), spreads.get(h.name)) for h in self.holes))
+
+    def opened(self) -> Machine:
+        """The same machine with every hole unknown again."""
+        return replace(self, holes=tuple(Hole(hole.name) for hole in self.holes))
+
+    def __str__(self) -> str:
+        return "\n\n".join(self._sections()) + "\n"
+
+    def _sections(self) -> Iterator[str]:
+        yield f"machine {self.name}" + (f"\nwords {self.words}" if self.words else "")
+        if any(hole.value is not None for hole in self.holes):
+            yield _section("holes", self.holes)
+        elif self.holes:
+            yield "holes " + " ".join(map(str, self.holes))
+        if self.counters:
+            yield _section("counters", self.counters)
+        if self.terms:
+            yield "\n".join(f"let {name} = {term}" for name, term in self.terms)
+        for node in self.nodes:
+            kind = ("start accept" if node.accepting else "start") if node.name == self.start else "node"
+            kind = "accept" if node.accepting and kind == "node" else kind
+            yield _section(f"{kind} {node.name}", _rule_lines(node))
+        for constraint in self.constraints:
+            name = "" if constraint.name == "default" else f" {constraint.name}"
+            yield _section(f"constraint{name}", constraint.atoms)
+
+
+class InvalidMachine(MachineError):
+    """A machine that breaks the rules of the language; `found` keeps each problem with the part it is about."""
+
+    def __init__(self, name: str, found: list[Problem]) -> None:
+        self.found = found
+        super().__init__(*(f"machine {name}: {problem.message}" for problem in found))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a machine, and the part it is about (an object of the model)."""
+
+    message: str
+    about: object = field(compare=False)
+    word: str | None = None  # the word of that part at which a caret belongs
+
+
+def _section(header: str, lines: object) -> str:
+    return "\n".join([header, *(f"    {line}" for line in lines)])  # type: ignore[attr-defined]
+
+
+def _rule_lines(node: Node) -> Iterator[str]:
+    tier = 0
+    for rule in node.rules:
+        if rule.tier != tier:
+            yield "otherwise"
+            tier = rule.tier
+        yield str(rule)
+        if rule.hindsight:
+            since = f" since {rule.hindsight.since}" if rule.hindsight.since else ""
+            yield f"    hindsight{since}"
+            for change in rule.hindsight.changes:
+                yield f"        {change}"

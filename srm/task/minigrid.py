@@ -89,8 +89,16 @@ class MiniGrid:
         return _ANY if self.target == "ball" else COLOURS.index(self.target.removesuffix(" ball"))
 
 
+Cell = np.ndarray  # [3] uint8: type, colour, state
+
+
 @numba.njit(cache=True)
-def _act(action, front, own, target_colour):
+def _is_target(kind: int, colour: int, target_colour: int) -> bool:
+    return kind == BALL and (target_colour == _ANY or colour == target_colour)
+
+
+@numba.njit(cache=True)
+def _act(action: int, front: Cell, own: Cell, target_colour: int) -> int:
     """The one act of a step, from the cell in front and the agent's own cell (what it carries); NOTHING if none."""
     kind = front[0]
     if action == FORWARD:
@@ -101,7 +109,7 @@ def _act(action, front, own, target_colour):
         if kind == KEY:
             return PICK_UP_KEY
         if kind == BALL:
-            return PICK_UP_TARGET if target_colour in (_ANY, front[1]) else PICK_UP_BALL
+            return PICK_UP_TARGET if _is_target(kind, front[1], target_colour) else PICK_UP_BALL
     if action == DROP and kind == EMPTY:
         if own[0] == KEY:
             return DROP_KEY
@@ -120,36 +128,38 @@ def _act(action, front, own, target_colour):
 
 
 @numba.njit(cache=True)
-def _target_in_view(view, target_colour):
+def _target_in_view(view: np.ndarray, target_colour: int) -> tuple[int, int]:
     """Column and row of the target; (NOTHING, NOTHING) if it is not in view. A carried one is not looked at."""
     for column in range(7):
         for row in range(7):
-            is_target = view[column, row, 0] == BALL and target_colour in (_ANY, view[column, row, 1])
-            if is_target and not (column == 3 and row == 6):
+            if _is_target(view[column, row, 0], view[column, row, 1], target_colour) and not (column == 3 and row == 6):
                 return column, row
     return NOTHING, NOTHING
 
 
 @numba.njit(cache=True)
-def _cell(place, column, row):
+def _cell(place: np.ndarray, column: int, row: int) -> int:
     """The world's cell that a view from `place` shows at [column, row], as one number."""
     dx = (1, 0, -1, 0)[place[2]]
     dy = (0, 1, 0, -1)[place[2]]
     ahead, right = 6 - row, column - 3
-    return (place[0] + dx * ahead - dy * right) * _PACK + place[1] + dy * ahead + dx * right
+    x, y = place[0] + dx * ahead - dy * right, place[1] + dy * ahead + dx * right
+    return int(x * _PACK + y)
 
 
 @numba.njit(cache=True)
-def _colour(event, front, own, front_after):
+def _colour(event: int, front: Cell, own: Cell, front_after: Cell) -> int:
     if event in (DROP_KEY, DROP_BALL):
-        return own[1]
+        return int(own[1])
     if event == OPEN_BOX:
-        return front_after[1] if front_after[0] == KEY else NOTHING
-    return front[1]
+        return int(front_after[1]) if front_after[0] == KEY else NOTHING
+    return int(front[1])
 
 
 @numba.njit(cache=True)
-def _read(views, after, actions, places, real, target_colour):
+def _read(
+    views: np.ndarray, after: np.ndarray, actions: np.ndarray, places: np.ndarray, real: np.ndarray, target_colour: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     steps, worlds = actions.shape
     step, world = np.empty(2 * steps * worlds, np.int32), np.empty(2 * steps * worlds, np.int32)
     event, attributes = np.empty(2 * steps * worlds, np.int16), np.full((2 * steps * worlds, 2), NOTHING, np.int32)

@@ -159,7 +159,8 @@ class Atom:
 
     def __str__(self) -> str:
         left = str(self.left) if isinstance(self.left, EveryHole) else ", ".join(map(str, self.left))
-        return f"{f'{chr(34)}{self.label}{chr(34)} ' if self.label else ''}{left} {self.relation} {self.right}"
+        label = "" if self.label is None else f'"{self.label}" '
+        return f"{label}{left} {self.relation} {self.right}"
 
     def rows(self, holes: tuple[str, ...], named: Mapping[str, Form] | None = None) -> Iterator[Row]:
         """The atom as linear conditions; those that say nothing (`?goal <= ?goal`) are left out."""
@@ -277,25 +278,9 @@ class Machine:
         return replace(self, holes=tuple(Hole(hole.name) for hole in self.holes))
 
     def __str__(self) -> str:
-        return "\n\n".join(self._sections()) + "\n"
+        from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them
 
-    def _sections(self) -> Iterator[str]:
-        yield f"machine {self.name}" + (f"\nwords {self.words}" if self.words else "")
-        if any(hole.value is not None for hole in self.holes):
-            yield _section("holes", self.holes)
-        elif self.holes:
-            yield "holes " + " ".join(map(str, self.holes))
-        if self.counters:
-            yield _section("counters", self.counters)
-        if self.terms:
-            yield "\n".join(f"let {name} = {term}" for name, term in self.terms)
-        for node in self.nodes:
-            kind = ("start accept" if node.accepting else "start") if node.name == self.start else "node"
-            kind = "accept" if node.accepting and kind == "node" else kind
-            yield _section(f"{kind} {node.name}", _rule_lines(node))
-        for constraint in self.constraints:
-            name = "" if constraint.name == "default" else f" {constraint.name}"
-            yield _section(f"constraint{name}", constraint.atoms)
+        return machine_text(self)
 
 
 class InvalidMachine(MachineError):
@@ -313,21 +298,3 @@ class Problem:
     message: str
     about: object = field(compare=False)
     word: str | None = None  # the word of that part at which a caret belongs
-
-
-def _section(header: str, lines: object) -> str:
-    return "\n".join([header, *(f"    {line}" for line in lines)])  # type: ignore[attr-defined]
-
-
-def _rule_lines(node: Node) -> Iterator[str]:
-    tier = 0
-    for rule in node.rules:
-        if rule.tier != tier:
-            yield "otherwise"
-            tier = rule.tier
-        yield str(rule)
-        if rule.hindsight:
-            since = f" since {rule.hindsight.since}" if rule.hindsight.since else ""
-            yield f"    hindsight{since}"
-            for change in rule.hindsight.changes:
-                yield f"        {change}"

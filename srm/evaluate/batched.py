@@ -1,0 +1,122 @@
+"""What a machine pays under K assignments at once, from a rollout that was read with the holes left open.
+
+Most steps are idle, so pay is kept for the N entries of the rollout only; `Paid.dense` spreads it over [K, T, B]. The inner
+loops run over the assignments, which lie next to each other in memory: an entry costs a few operations on K numbers, whatever T
+and B are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from srm.errors import AssignmentError
+from srm.evaluate import compiled
+from srm.evaluate.symbolic import Residual, clash_error
+from srm.evaluate.tables import NONE, Array
+from srm.machine.model import Constraint, Machine
+
+IDLE = NONE
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Paid:
+    """What K assignments pay for the N entries of a rollout; every other step pays 0."""
+
+    steps: int  # T
+    worlds: int  # B
+    step: Array  # [N]
+    world: Array  # [N]
+    pay: Floats  # [K, N]
+    rule: Array  # [K, N] which rule of `machine.rules` fired, or IDLE
+    coefficients: Floats | None  # [K, N, H] d pay / d holes, guards held fixed
+
+    def dense(self) -> Floats:
+        """[K, T, B]."""
+        spread = np.zeros((len(self.pay), self.steps, self.worlds))
+        spread[:, self.step, self.world] = self.pay
+        return spread
+
+
+def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) -> Paid:
+    """Pay under each row of `assignments` [K, H]."""
+    program, tables = residual.program, residual.program.tables
+    if assignments.ndim != 2 or assignments.shape[1] != tables.holes:
+        raise AssignmentError(f"assignments of shape {assignments.shape}, expected [K, {tables.holes}] for {program.machine.name}")
+    if not np.isfinite(assignments).all():
+        row, hole = np.argwhere(~np.isfinite(assignments))[0]
+        raise AssignmentError(f"assignment {row} has {assignments[row, hole]} for ?{program.machine.hole_names[hole]}")
+    holes = np.ascontiguousarray(assignments.T, dtype=np.float64)  # [H, K]
+    count = len(assignments)
+    nodes = np.full((residual.worlds, count), tables.start, np.int32)
+    moving = np.zeros((residual.worlds, tables.dynamic, count))
+    for entries in residual.past:
+        unseen = np.zeros((len(entries.step), count))
+        compiled.pay(program.compiled, entries._asdict(), holes, nodes, moving, unseen, None)
+    entries = residual.entries
+    paid = np.zeros((len(entries.step), count))
+    slopes = np.zeros((len(entries.step), tables.holes, count)) if coefficients else None
+    rule, clash = compiled.pay(program.compiled, entries._asdict(), holes, nodes, moving, paid, slopes)
+    if clash[0] >= 0:
+        entry, first, second, row = (int(number) for number in clash)
+        values = dict(zip(program.machine.hole_names, assignments[row].tolist(), strict=True))
+        raise clash_error(program, int(entries.step[entry]), int(entries.world[entry]), first, second, values)
+    return Paid(
+        residual.steps,
+        residual.worlds,
+        entries.step,
+        entries.world,
+        paid.T,
+        rule.T,
+        None if slopes is None else slopes.transpose(2, 0, 1),
+    )
+
+
+def assignment_of(
+    machine: Machine, values: Mapping[str, float] | None = None, *, outside_constraint: bool = False
+) -> Floats:
+    """One number for each hole in the machine's order, [H]: the given values, or those written in the machine.
+
+    Values outside the machine's first constraint are refused unless `outside_constraint` asks for them.
+    """
+    told = machine.values() if values is None else values
+    missing = [f"?{name}" for name in machine.hole_names if name not in told]
+    unknown = [f"?{name}" for name in told if name not in machine.hole_names]
+    if missing or unknown:
+        reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [f"no such hole: {', '.join(unknown)}"] * bool(unknown)
+        raise AssignmentError(f"machine {machine.name}: {'; '.join(reasons)}")
+    assignment = np.array([told[name] for name in machine.hole_names], np.float64)
+    if not np.isfinite(assignment).all():
+        bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
+        raise AssignmentError(f"machine {machine.name}: ?{bad} is {told[bad]}, which is not a finite number")
+    constraint = machine.constraint()
+    if constraint is not None and not outside_constraint:
+        broken = broken_atoms(machine, constraint, assignment)
+        if broken:
+            raise AssignmentError(
+                f"machine {machine.name}: the values break {broken[0]}"
+                f"{f' and {len(broken) - 1} more' if len(broken) > 1 else ''} of constraint {constraint.name}"
+            )
+    return assignment
+
+
+def linear(machine: Machine, constraint: Constraint | None) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """The constraint as `A @ h <= b`, with a flag on rows that are equalities: A [rows, H], b [rows]."""
+    rows = machine.rows(constraint)
+    a = np.array([[float(row.coefficients.get(name, 0)) for name in machine.hole_names] for row in rows])
+    b = np.array([float(row.bound) for row in rows])
+    return a.reshape(len(rows), len(machine.holes)), b, np.array([row.equality for row in rows], np.bool_)
+
+
+def broken_atoms(machine: Machine, constraint: Constraint, assignment: Floats, *, slack: float = 1e-6) -> list[str]:
+    """The atoms the assignment breaks by more than rounding, as they are written."""
+    a, b, equality = linear(machine, constraint)
+    excess = a @ assignment - b
+    excess = np.where(equality, np.abs(excess), excess)
+    scale = 1 + np.abs(a) @ np.abs(assignment)
+    rows = machine.rows(constraint)
+    return list(dict.fromkeys(str(rows[i].atom) for i in np.flatnonzero(excess > slack * scale)))

@@ -1,0 +1,185 @@
+/* What a machine pays under K assignments at once: srm.evaluate.batched tells what this computes. The innermost loops run over
+   the assignments, which lie next to each other. */
+
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const Tables *t;
+    const Entries *e;
+    int64_t count; /* K */
+    Reals holes;   /* [H, K] */
+    int32_t *node; /* [K] of the world under way */
+    double *moving; /* [D, K] dynamic counters of the world under way */
+    double *value;  /* [K] */
+    uint8_t *claimed; /* [K] the assignments under which the candidate fires */
+    uint8_t *stack;   /* [deepest, K] */
+} Run;
+
+static void add_group(const Run *r, int group, double coefficient, double *out) {
+    const Tables *t = r->t;
+    int64_t count = r->count;
+    int hole = t->group_hole[group], low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
+    Reals holes = r->holes + (hole == NONE ? 0 : hole * count);
+    if (low == high && hole == NONE) {
+        for (int64_t k = 0; k < count; k++) out[k] += coefficient;
+    } else if (low == high) {
+        for (int64_t k = 0; k < count; k++) out[k] += coefficient * holes[k];
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            double value = hole == NONE ? coefficient : coefficient * holes[k];
+            for (int i = low; i < high; i++) value *= r->moving[t->group_dynamic[i] * count + k];
+            out[k] += value;
+        }
+    }
+}
+
+/* A form under each assignment, into `value`; returns where the next form's coefficients begin. */
+static int evaluate(const Run *r, int form, int at) {
+    memset(r->value, 0, (size_t)r->count * sizeof *r->value);
+    for (int group = r->t->form_from[form]; group < r->t->form_from[form + 1]; group++, at++)
+        if (r->e->coefficients[at] != 0) add_group(r, group, r->e->coefficients[at], r->value);
+    return at;
+}
+
+/* d form / d holes into `slopes` [H, K], where the candidate fires. */
+static void differentiate(const Run *r, int form, int at, double *slopes) {
+    const Tables *t = r->t;
+    for (int hole = 0; hole < t->holes; hole++)
+        for (int64_t k = 0; k < r->count; k++)
+            if (r->claimed[k]) slopes[hole * r->count + k] = 0;
+    for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++) {
+        if (t->group_hole[group] == NONE) continue;
+        for (int64_t k = 0; k < r->count; k++) {
+            double value = r->e->coefficients[at];
+            for (int i = t->group_dynamic_from[group]; i < t->group_dynamic_from[group + 1]; i++)
+                value *= r->moving[t->group_dynamic[i] * r->count + k];
+            if (r->claimed[k]) slopes[t->group_hole[group] * r->count + k] += value;
+        }
+    }
+}
+
+/* An open guard under each assignment, into the bottom of the stack; returns where the pay's coefficients begin. */
+static int hold(const Run *r, int rule, int candidate) {
+    const Tables *t = r->t;
+    const Entries *e = r->e;
+    int64_t count = r->count;
+    int at = e->coefficient_from[candidate], known = e->truth_from[candidate];
+    uint8_t *top = r->stack; /* the first free row */
+    for (int op = t->op_from[rule]; op < t->op_from[rule + 1]; op++, known++) {
+        int code = t->op_code[op], arg = t->op_arg[op];
+        if (code == COMPARE && e->truth[known] == OPEN_) {
+            at = evaluate(r, t->compare_form[arg], at);
+            for (int64_t k = 0; k < count; k++) top[k] = (uint8_t)compare(r->value[k], t->compare_relation[arg]);
+            top += count;
+        } else if (code == NOT) {
+            for (int64_t k = 0; k < count; k++) top[k - count] = !top[k - count];
+        } else if (code == AND || code == OR) {
+            while (--arg > 0) {
+                top -= count;
+                for (int64_t k = 0; k < count; k++)
+                    top[k - count] = code == AND ? top[k - count] & top[k] : top[k - count] | top[k];
+            }
+        } else { /* an event, a comparison without holes, or `always`: known already */
+            memset(top, e->truth[known] != FALSE_, (size_t)count);
+            top += count;
+        }
+    }
+    return at;
+}
+
+/* Gives the step to the rule wherever it holds and no rule above it fired; returns an assignment that two rules claim. */
+static int64_t claim(const Run *r, int rule, int32_t *fired) {
+    const Tables *t = r->t;
+    int64_t twice = NONE;
+    for (int64_t k = 0; k < r->count; k++) {
+        int holds = r->stack[k] && (!t->dynamic_node || r->node[k] == t->rule_source[rule]);
+        if (holds && fired[k] != NONE && t->rule_tier[fired[k]] == t->rule_tier[rule]) twice = k;
+        r->claimed[k] = (uint8_t)(holds && fired[k] == NONE);
+        if (r->claimed[k]) fired[k] = rule;
+    }
+    return twice;
+}
+
+static void settle(const Run *r, double *paid) {
+    for (int64_t k = 0; k < r->count; k++) paid[k] = r->claimed[k] ? r->value[k] : paid[k];
+}
+
+/* Dynamic counters and nodes after an entry: firings, then what the events counted or reset, then the node. */
+static void move(const Run *r, int entry, const int32_t *fired) {
+    const Tables *t = r->t;
+    const Entries *e = r->e;
+    for (int candidate = e->candidate_from[entry]; candidate < e->candidate_from[entry + 1]; candidate++) {
+        int rule = e->rule[candidate];
+        for (int i = t->fired_from[rule]; i < t->fired_from[rule + 1]; i++) {
+            int counter = t->fired_counter[i];
+            if (t->counter_dynamic[counter] == NONE || !t->counter_at[counter * t->nodes + t->rule_source[rule]]) continue;
+            double *moving = r->moving + t->counter_dynamic[counter] * r->count;
+            for (int64_t k = 0; k < r->count; k++) moving[k] += fired[k] == rule;
+        }
+    }
+    for (int effect = e->effect_from[entry]; effect < e->effect_from[entry + 1]; effect++) {
+        int counter = e->effect_counter[effect];
+        double *moving = r->moving + t->counter_dynamic[counter] * r->count;
+        for (int64_t k = 0; k < r->count; k++) {
+            if (e->effect_kind[effect] == RESET) moving[k] = 0;
+            else moving[k] += t->counter_at[counter * t->nodes + r->node[k]];
+        }
+    }
+    if (t->dynamic_node)
+        for (int64_t k = 0; k < r->count; k++)
+            if (fired[k] != NONE) r->node[k] = t->rule_target[fired[k]];
+}
+
+static void fire(const Run *r, int entry, int candidate, int at, double *paid, double *slopes) {
+    const Tables *t = r->t;
+    const Entries *e = r->e;
+    int64_t across = r->count * t->holes;
+    int form = t->rule_pay[e->rule[candidate]];
+    evaluate(r, form, at);
+    settle(r, paid + entry * r->count);
+    if (slopes) differentiate(r, form, at, slopes + entry * across);
+    for (int i = e->repay_from[candidate]; i < e->repay_from[candidate + 1]; i++) {
+        int again = e->repay_entry[i];
+        form = t->change_form[e->repay_change[i]];
+        evaluate(r, form, e->repay_coefficient_from[i]);
+        settle(r, paid + again * r->count);
+        if (slopes) differentiate(r, form, e->repay_coefficient_from[i], slopes + again * across);
+    }
+}
+
+/* Fills paid [N, K], slopes [N, H, K] (unless NULL) and fired [N, K]; moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1
+   when out of memory. `clash` is entry, two rules and the assignment under which both hold, or -1. */
+int srm_pay(const Tables *t, const Entries *e, int64_t entries, int64_t count, Reals holes, int32_t *nodes, double *moving,
+            double *paid, double *slopes, int32_t *fired, int64_t clash[4]) {
+    Run r = {.t = t, .e = e, .count = count, .holes = holes};
+    r.value = malloc(((size_t)count + 1) * sizeof *r.value);
+    r.claimed = malloc((size_t)count + 1);
+    r.stack = malloc(((size_t)t->longest_guard + 1) * (size_t)count + 1);
+    int failed = !r.value || !r.claimed || !r.stack;
+    memset(clash, -1, 4 * sizeof *clash);
+    for (int64_t i = 0; i < entries * count; i++) fired[i] = NONE;
+    for (int entry = 0; entry < entries && !failed; entry++) {
+        int world = e->world[entry];
+        r.node = nodes + world * count;
+        r.moving = moving + (int64_t)world * t->dynamic * count;
+        if (e->first[entry]) {
+            for (int64_t k = 0; k < count; k++) r.node[k] = t->start;
+            memset(r.moving, 0, (size_t)(t->dynamic * count) * sizeof *r.moving);
+        }
+        for (int candidate = e->candidate_from[entry]; candidate < e->candidate_from[entry + 1]; candidate++) {
+            int rule = e->rule[candidate], at = e->coefficient_from[candidate];
+            if (e->sure[candidate]) memset(r.stack, 1, (size_t)count);
+            else at = hold(&r, rule, candidate);
+            int64_t twice = claim(&r, rule, fired + entry * count);
+            if (twice != NONE && clash[0] < 0)
+                clash[0] = entry, clash[1] = fired[entry * count + twice], clash[2] = rule, clash[3] = twice;
+            fire(&r, entry, candidate, at, paid, slopes);
+        }
+        if (t->dynamic || t->dynamic_node) move(&r, entry, fired + entry * count);
+    }
+    free(r.value), free(r.claimed), free(r.stack);
+    return failed;
+}

@@ -1,0 +1,31 @@
+"""A machine made ready for a vocabulary: its tables, and the same as the compiled code takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from srm.evaluate.compiled import CompiledTables
+from srm.evaluate.tables import Tables, tables_of
+from srm.machine.model import Machine
+from srm.machine.parse import require_words
+from srm.machine.words import Words
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A machine compiled for a vocabulary; whatever it asks for that the vocabulary lacks is refused when it is made."""
+
+    machine: Machine
+    words: Words
+
+    def __post_init__(self) -> None:
+        require_words(self.machine, self.words)
+
+    @cached_property
+    def tables(self) -> Tables:
+        return tables_of(self.machine, self.words)
+
+    @cached_property
+    def compiled(self) -> CompiledTables:
+        return CompiledTables(self.tables)

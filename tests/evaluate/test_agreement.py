@@ -1,0 +1,131 @@
+"""Reference, symbolic and batched evaluation say the same of every machine, whole or cut into rollouts anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from srm.evaluate import batched, symbolic
+from srm.evaluate.program import Program
+from srm.evaluate.reference import Ambiguous, Walk, pay_rollout
+from srm.machine.model import Machine
+from srm.trajectory import Events
+from tests.machines import WORDS, Stream, assignments, machines, streams
+
+
+def piece(stream: Stream, low: int, high: int) -> Stream:
+    """Steps low..high of a stream, as a rollout of its own."""
+    events = stream.events
+    inside = (events.step >= low) & (events.step < high)
+    cut_events = Events(
+        high - low,
+        events.worlds,
+        events.step[inside] - np.int32(low),
+        events.world[inside],
+        events.event[inside],
+        events.attributes[inside],
+        events.signals[low:high],
+    )
+    return replace(
+        stream, events=cut_events, ended=stream.ended[low:high], cut=stream.cut[low:high], real=stream.real[low:high]
+    )
+
+
+def pieces(stream: Stream, cuts: list[int]) -> list[Stream]:
+    bounds = sorted({0, stream.events.steps, *(cut % (stream.events.steps + 1) for cut in cuts)})
+    return [piece(stream, low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+
+
+def by_reference(machine: Machine, rollouts: list[Stream], assignment: np.ndarray) -> np.ndarray:
+    values = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
+    walks = [Walk(machine, WORDS, values) for _ in range(rollouts[0].events.worlds)]
+    paid = [pay_rollout(walks, WORDS, part.events, part.ended | part.cut, part.real) for part in rollouts]
+    return np.concatenate(paid)
+
+
+def by_batch(machine: Machine, rollouts: list[Stream], holes: np.ndarray) -> np.ndarray:
+    program, carry, paid = Program(machine, WORDS), None, []
+    for part in rollouts:
+        residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
+        paid.append(batched.pay(residual, holes).dense())
+    return np.concatenate(paid, axis=1)
+
+
+@settings(max_examples=400)
+@given(machines(deterministic=True), streams(), st.lists(st.integers(0, 20), max_size=3), st.data())
+def test_reference_and_batched_pay_the_same(machine: Machine, stream: Stream, cuts: list[int], data: st.DataObject) -> None:
+    holes = data.draw(assignments(machine, 3))
+    rollouts = pieces(stream, cuts)
+    paid = by_batch(machine, rollouts, holes)
+    for row, assignment in zip(paid, holes, strict=True):
+        assert row.tolist() == by_reference(machine, rollouts, assignment).tolist()
+
+
+@settings(max_examples=200)
+@given(machines(), streams(), st.data())
+def test_two_rules_that_hold_together_are_refused_by_both_or_by_none(
+    machine: Machine, stream: Stream, data: st.DataObject
+) -> None:
+    holes = data.draw(assignments(machine, 1))
+    try:
+        expected = by_reference(machine, [stream], holes[0])
+    except Ambiguous:
+        with pytest.raises(Ambiguous, match="both hold"):
+            by_batch(machine, [stream], holes)
+    else:
+        assert by_batch(machine, [stream], holes)[0].tolist() == expected.tolist()
+
+
+@settings(max_examples=200)
+@given(machines(deterministic=True), streams(), st.data())
+def test_coefficients_are_what_a_small_change_of_a_hole_does(
+    machine: Machine, stream: Stream, data: st.DataObject
+) -> None:
+    holes = data.draw(assignments(machine, 1))
+    residual, _ = symbolic.read(Program(machine, WORDS), stream.events, stream.ended | stream.cut, stream.real)
+    at = batched.pay(residual, holes, coefficients=True)
+    assert at.coefficients is not None
+    for index in range(len(machine.holes)):
+        moved = holes.copy()
+        moved[0, index] += 1 / 64
+        near = batched.pay(residual, moved)
+        if (near.rule == at.rule).all():  # the same guards held, so the pay is the same affine function
+            assert (near.pay - at.pay == at.coefficients[:, :, index] / 64).all()
+
+
+@given(machines(deterministic=True), streams(), st.data())
+def test_assignments_do_not_disturb_one_another(machine: Machine, stream: Stream, data: st.DataObject) -> None:
+    holes = data.draw(assignments(machine, 4))
+    together = by_batch(machine, [stream], holes)
+    alone = [by_batch(machine, [stream], row[None])[0] for row in holes]
+    assert together.tolist() == np.array(alone).tolist()
+
+
+@given(machines(deterministic=True), streams(most_steps=6, most_worlds=1), streams(most_steps=6, most_worlds=1), st.data())
+def test_worlds_do_not_disturb_one_another(
+    machine: Machine, one: Stream, two: Stream, data: st.DataObject
+) -> None:
+    steps = min(one.events.steps, two.events.steps)
+    one, two = piece(one, 0, steps), piece(two, 0, steps)
+    both = Stream(
+        Events(
+            steps,
+            2,
+            np.concatenate([one.events.step, two.events.step]),
+            np.concatenate([one.events.world, two.events.world + np.int32(1)]),
+            np.concatenate([one.events.event, two.events.event]),
+            np.concatenate([one.events.attributes, two.events.attributes]),
+            np.concatenate([one.events.signals, two.events.signals], axis=1),
+        ),
+        np.concatenate([one.ended, two.ended], axis=1),
+        np.concatenate([one.cut, two.cut], axis=1),
+        np.concatenate([one.real, two.real], axis=1),
+    )
+    holes = data.draw(assignments(machine, 2))
+    together = by_batch(machine, [both], holes)
+    assert together[:, :, :1].tolist() == by_batch(machine, [one], holes).tolist()
+    assert together[:, :, 1:].tolist() == by_batch(machine, [two], holes).tolist()

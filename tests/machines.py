@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -98,6 +99,11 @@ def _product(*factors: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
     return st.tuples(*factors).map(Product)
 
 
+def _as_one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """One alternative among others, however many it has inside: unions of unions are otherwise drawn from as one."""
+    return strategy.map(lambda drawn: drawn)
+
+
 def _sums(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
     return st.lists(inner, min_size=2, max_size=3).map(lambda parts: Sum(tuple(parts)))
 
@@ -109,13 +115,13 @@ def terms(names: Names, size: int = 2) -> st.SearchStrategy[Term]:
     known |= _named(NamedTerm, names.closed)
     hole = _named(HoleTerm, names.holes) | _named(NamedTerm, names.open)
     for _ in range(size):
-        either = known | hole
+        either = _as_one(known) | _as_one(hole)
         times = _product(known, hole) | _product(hole, known) | _product(known, hole, known)
         hole, known = (
             hole | hole.map(Negation) | _sums(either) | times,
             known | known.map(Negation) | _sums(known) | _product(known, known),
         )
-    return known | hole
+    return _as_one(known) | _as_one(hole) if names.holes else known
 
 
 @cache
@@ -128,7 +134,8 @@ def _happens(of: str | None = None, compared: tuple[str, ...] = ()) -> st.Search
 def _tests(event: Event, compared: tuple[str, ...]) -> st.SearchStrategy[tuple[Test, ...]]:
     if not event.attributes:
         return st.just(())
-    return st.lists(_test(event, compared), min_size=1 if compared else 0, max_size=2).map(tuple)
+    some = st.lists(_test(event, compared), min_size=1, max_size=2).map(tuple)
+    return some if compared else _as_one(some) | st.just(()) | st.just(())
 
 
 def _test(event: Event, compared: tuple[str, ...]) -> st.SearchStrategy[Test]:
@@ -151,8 +158,8 @@ def _test(event: Event, compared: tuple[str, ...]) -> st.SearchStrategy[Test]:
 @cache
 def guards(names: Names, size: int = 2) -> st.SearchStrategy[Guard]:
     term = terms(names, 1)
-    guard: st.SearchStrategy[Guard] = _happens() | st.builds(Compare, term, st.sampled_from(RELATIONS), term)
-    guard |= st.just(Always())
+    compare = st.builds(Compare, term, st.sampled_from(RELATIONS), term)
+    guard: st.SearchStrategy[Guard] = _as_one(_happens()) | compare | st.just(Always())
     for _ in range(size):
         several = st.lists(guard, min_size=2, max_size=3).map(tuple)
         guard = guard | guard.map(Not) | several.map(And) | several.map(Or)

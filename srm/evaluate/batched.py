@@ -46,7 +46,9 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
     """Pay under each row of `assignments` [K, H]."""
     program, tables = residual.program, residual.program.tables
     if assignments.ndim != 2 or assignments.shape[1] != tables.holes:
-        raise AssignmentError(f"assignments of shape {assignments.shape}, expected [K, {tables.holes}] for {program.machine.name}")
+        raise AssignmentError(
+            f"assignments of shape {assignments.shape}, expected [K, {tables.holes}] for {program.machine.name}"
+        )
     if not np.isfinite(assignments).all():
         row, hole = np.argwhere(~np.isfinite(assignments))[0]
         raise AssignmentError(f"assignment {row} has {assignments[row, hole]} for ?{program.machine.hole_names[hole]}")
@@ -87,7 +89,9 @@ def assignment_of(
     missing = [f"?{name}" for name in machine.hole_names if name not in told]
     unknown = [f"?{name}" for name in told if name not in machine.hole_names]
     if missing or unknown:
-        reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [f"no such hole: {', '.join(unknown)}"] * bool(unknown)
+        reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [
+            f"no such hole: {', '.join(unknown)}"
+        ] * bool(unknown)
         raise AssignmentError(f"machine {machine.name}: {'; '.join(reasons)}")
     assignment = np.array([told[name] for name in machine.hole_names], np.float64)
     if not np.isfinite(assignment).all():

@@ -17,7 +17,18 @@ import numpy as np
 from srm.errors import SrmError
 from srm.evaluate.tables import Array, Tables
 
-SCALARS = ("start", "every_step", "dynamic_node", "dynamic", "holes", "nodes", "rules", "counters", "events", "longest_guard")
+SCALARS = (
+    "start",
+    "every_step",
+    "dynamic_node",
+    "dynamic",
+    "holes",
+    "nodes",
+    "rules",
+    "counters",
+    "events",
+    "longest_guard",
+)
 ENTRY_TYPES: Mapping[str, type] = {
     "step": np.int32,
     "world": np.int32,
@@ -69,7 +80,9 @@ class _Entries(ctypes.Structure):
 def _library() -> ctypes.CDLL:
     spec = find_spec("srm.evaluate._compiled")
     if spec is None or spec.origin is None:
-        raise SrmError("the compiled evaluator is missing; install the package (`make setup`, or `pip install .`), which builds it")
+        raise SrmError(
+            "the compiled evaluator is missing; install the package (`make setup`, or `pip install .`), which builds it"
+        )
     library = ctypes.CDLL(spec.origin)
     library.srm_release.restype = None
     return library
@@ -107,7 +120,12 @@ def walk(
     found, clash = _Found(), np.full(4, -1, np.int64)
     try:
         failed = _library().srm_walk(
-            ctypes.byref(tables.structure), ctypes.byref(given), _at(nodes), _at(counts), ctypes.byref(found), _at(clash)
+            ctypes.byref(tables.structure),
+            ctypes.byref(given),
+            _at(nodes),
+            _at(counts),
+            ctypes.byref(found),
+            _at(clash),
         )
         if failed:
             raise MemoryError("reading a rollout")
@@ -135,7 +153,9 @@ def pay(
     Returns the rule that fired [N, K], and (entry, rule, rule, assignment) of two rules that hold together or -1.
     """
     count, total = paid.shape
-    arrays = {name: np.ascontiguousarray(entries[name], dtype=kind) for name, kind in ENTRY_TYPES.items()}
+    arrays: dict[str, Array] = {
+        name: np.ascontiguousarray(entries[name], dtype=kind) for name, kind in ENTRY_TYPES.items()
+    }
     given = _Entries(**{name: array.ctypes.data for name, array in arrays.items()})
     fired, clash = np.empty((count, total), np.int32), np.full(4, -1, np.int64)
     failed = _library().srm_pay(

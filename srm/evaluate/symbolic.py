@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from srm.errors import TrajectoryError
-from srm.evaluate.reference import Ambiguous
 from srm.evaluate.compiled import walk
 from srm.evaluate.program import Program
+from srm.evaluate.reference import Ambiguous
 from srm.evaluate.tables import Array
 from srm.trajectory import Events, Mask
+
 
 class Entries(NamedTuple):
     """What remains of a rollout. Lists of lists are one array and the offsets where each list begins (`*_from`)."""
@@ -82,13 +83,19 @@ def read(
 
     `over` [T, B] says where an episode ended or ran out of time; steps that are not `real` [T, B] are not shown.
     """
-    if events.attributes.shape[1] != len(program.words.attributes) or events.signals.shape[2] != len(program.words.signals):
+    if events.attributes.shape[1] != len(program.words.attributes) or events.signals.shape[2] != len(
+        program.words.signals
+    ):
         raise TrajectoryError(f"these events were not read with the vocabulary {program.words.name} of the machine")
     if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
-        raise TrajectoryError(f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}")
+        raise TrajectoryError(
+            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
+        )
     carry = carry or begin(program, events.worlds)
     if len(carry.node) != events.worlds:
-        raise TrajectoryError(f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds")
+        raise TrajectoryError(
+            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
+        )
     node, counts = carry.node.copy(), carry.counts.copy()
     happened = {
         "step": events.step.astype(np.int32),
@@ -110,7 +117,9 @@ def read(
     return residual, Carry(node, counts, past)
 
 
-def clash_error(program: Program, step: int, world: int, first: int, second: int, assignment: dict[str, float]) -> Ambiguous:
+def clash_error(
+    program: Program, step: int, world: int, first: int, second: int, assignment: dict[str, float]
+) -> Ambiguous:
     node, _, label = program.machine.rules[first]
     other = program.machine.rules[second][2]
     return Ambiguous(node.name, label, other, f"step {step} of world {world}", assignment)

@@ -128,7 +128,9 @@ class _Compiler:
         self.holes = {name: index for index, name in enumerate(machine.hole_names)}
         self.counters = {counter.name: index for index, counter in enumerate(machine.counters)}
         self.open_rules, self.dynamic_counters, self.dynamic_node = find_dynamic(machine)
-        self.dynamic = {name: index for index, name in enumerate(c for c in self.counters if c in self.dynamic_counters)}
+        self.dynamic = {
+            name: index for index, name in enumerate(c for c in self.counters if c in self.dynamic_counters)
+        }
         self.forms, self.groups, self.monos, self.factors = _Lists(), _Lists(), _Lists(), _Lists()
         self.group_holes: list[int] = []
         self.coefficients: list[float] = []

@@ -1,0 +1,48 @@
+"""A machine as the reward of a learner: successive rollouts of the same worlds in, pay [T, B] out.
+
+    payer = Payer(machine, vocabulary)
+    learner.update(rollout, payer(rollout))
+
+A learner never learns what a machine is; it is given such a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from srm.evaluate import batched, symbolic
+from srm.evaluate.program import Program
+from srm.machine.model import Machine
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Rollout
+
+
+def read_rollout(
+    program: Program, vocabulary: Vocabulary, rollout: Rollout, carry: symbolic.Carry | None = None
+) -> tuple[symbolic.Residual, symbolic.Carry]:
+    """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
+    return symbolic.read(program, vocabulary.read(rollout), rollout.ended | rollout.cut, rollout.real, carry)
+
+
+class Payer:
+    """The machine under one assignment: the given values, or those written in it. Episodes go on across rollouts."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        vocabulary: Vocabulary,
+        values: Mapping[str, float] | None = None,
+        *,
+        outside_constraint: bool = False,
+    ) -> None:
+        self.program = Program(machine, vocabulary.words)
+        self.vocabulary = vocabulary
+        self.assignment = batched.assignment_of(machine, values, outside_constraint=outside_constraint)
+        self.carry: symbolic.Carry | None = None
+
+    def __call__(self, rollout: Rollout) -> npt.NDArray[np.float64]:
+        residual, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
+        return batched.pay(residual, self.assignment[None]).dense()[0]

@@ -45,4 +45,5 @@ class Payer:
 
     def __call__(self, rollout: Rollout) -> npt.NDArray[np.float64]:
         residual, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
-        return batched.pay(residual, self.assignment[None]).dense()[0]
+        pay: npt.NDArray[np.float64] = batched.pay(residual, self.assignment[None]).dense()[0]
+        return pay

@@ -14,6 +14,7 @@ entries of its unfinished episode, since another assignment would have come anot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,7 +98,7 @@ def read(
             f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
         )
     node, counts = carry.node.copy(), carry.counts.copy()
-    happened = {
+    happened: dict[str, Array] = {
         "step": events.step.astype(np.int32),
         "world": events.world.astype(np.int32),
         "event": events.event.astype(np.int32),
@@ -109,7 +110,7 @@ def read(
     found, clash = walk(program.compiled, happened, node, counts)
     entries = Entries(**found)
     if clash[0] >= 0:
-        raise clash_error(program, *(int(number) for number in clash), assignment={})
+        raise clash_error(program, clash[0], clash[1], clash[2], clash[3])
     residual = Residual(program, events.steps, events.worlds, entries, carry.past)
     past: tuple[Entries, ...] = ()
     if program.tables.dynamic or program.tables.dynamic_node:
@@ -118,11 +119,12 @@ def read(
 
 
 def clash_error(
-    program: Program, step: int, world: int, first: int, second: int, assignment: dict[str, float]
+    program: Program, step: int, world: int, first: int, second: int, assignment: Mapping[str, float] | None = None
 ) -> Ambiguous:
+    """The error of two rules, given by their indices, that hold together."""
     node, _, label = program.machine.rules[first]
     other = program.machine.rules[second][2]
-    return Ambiguous(node.name, label, other, f"step {step} of world {world}", assignment)
+    return Ambiguous(node.name, label, other, f"step {step} of world {world}", assignment or {})
 
 
 def _unfinished(chunks: tuple[Entries, ...], over: Mask) -> tuple[Entries, ...]:

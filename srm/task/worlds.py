@@ -60,7 +60,7 @@ class Worlds(Protocol):
 def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
     """EnvPool's worlds when it has the environment, else Gymnasium's."""
     import envpool
-    import minigrid  # noqa: F401  (its import registers the MiniGrid environments)
+    import minigrid  # noqa: F401  (its import registers its environments)
 
     if count < 1:
         raise TaskError(f"{count} worlds of {env_id}: at least one is needed")
@@ -72,6 +72,18 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
     wrappers = [ShowPlace] if _is_minigrid(env_id) else []
     vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
     return GymnasiumWorlds(vector, seed, env_id=env_id)
+
+
+def make_environment(env_id: str) -> gymnasium.Env:
+    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `place`."""
+    import minigrid  # noqa: F401  (its import registers its environments)
+
+    if env_id not in gymnasium.registry:
+        raise TaskError(f"Gymnasium has no environment {env_id}{near(env_id, gymnasium.registry)}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
+        env = gymnasium.make(env_id, render_mode="rgb_array")
+    return ShowPlace(env) if _is_minigrid(env_id) else env
 
 
 def gather(views: Views, places: Numbers, actions: Sequence[np.ndarray], steps: Sequence[Step]) -> Rollout:
@@ -109,11 +121,11 @@ class EnvPoolWorlds:
     def reset(self) -> tuple[Views, Numbers]:
         seen, info = self._pool.reset()
         self._over[:] = False
-        return _view(seen), self._places(seen, info)
+        return view_of(seen), self._places(seen, info)
 
     def step(self, actions: np.ndarray) -> Step:
         seen, reward, ended, truncated, info = self._pool.step(actions)
-        views, places = _view(seen), self._places(seen, info)
+        views, places = view_of(seen), self._places(seen, info)
         real = ~self._over
         self._over = ended | truncated
         return Step(
@@ -164,7 +176,7 @@ class GymnasiumWorlds:
 
     def _read(self, seen: Any) -> tuple[Views, Numbers]:
         # Copies, because a vector environment may write the next observation into the same array.
-        views = np.array(_view(seen))
+        views = np.array(view_of(seen))
         places = seen["place"] if isinstance(seen, dict) and "place" in seen else np.zeros((len(views), 0))
         return views, np.array(places, np.int16)
 
@@ -205,7 +217,8 @@ def _view_space(env_id: str, space: Any) -> gymnasium.spaces.Box:
     raise TaskError(f"{env_id}: observes {space}; wrap it so that it observes one array, or a dictionary with `image`")
 
 
-def _view(seen: Any) -> Views:
+def view_of(seen: Any) -> Views:
+    """The view in an observation of one world or of many."""
     view: Views = seen["image"] if isinstance(seen, dict) else seen
     return view
 

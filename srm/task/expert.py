@@ -1,0 +1,203 @@
+"""The expert of MiniGrid: plans with the full world, and makes no motion a careful person would not make.
+
+A plan is a sequence of *errands*: go to a thing by the shortest walk and take, open, unlock or enter it. What must happen
+first follows from the world: a locked door needs its key in hand, the key may be in a box, something may stand in the way,
+and hands must be empty to take anything (what they hold is put down where it lengthens the way least).
+
+The search is over the worlds that errands lead to, cheapest first, for every way through the fewest locked doors. Only
+errands that can matter are considered: the goal, the doors of that way, their keys and boxes, and what blocks the way to
+those; a plan is then found among a few dozen worlds, in 2 to 80 ms.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, count, product
+from typing import Any
+
+from srm.errors import TaskError
+from srm.task.expert_walk import costs, facing, honest_price, route, walk
+from srm.task.expert_world import Cell, Pose, Thing, World, front, read_world
+from srm.task.minigrid_words import BALL, BOX, COLOURS, DOOR, DROP, FORWARD, GOAL, KEY, LOCKED, PICKUP, TOGGLE
+
+_DEAR = 1000  # dearer than any walk: the price of pushing something aside, and of putting something down
+_DROPS = 3  # cells tried for putting something down; the best for the next errand may block a later one
+
+
+def plan(env: Any, target: str | None) -> list[int] | None:
+    """The actions that solve an environment of the `minigrid` package from where it stands; None if nothing does.
+
+    `target` is what has to be taken (`ball`, `blue ball`), or None when the goal has to be reached.
+    """
+    world = read_world(env)
+    goal = _find(world, target)
+    locked = [cell for cell in world.cells(DOOR) if world.things[cell].state == LOCKED]
+    for number in range(len(locked) + 1):
+        best: list[int] | None = None
+        for doors in combinations(locked, number):
+            for keys in product(*(_keys_of(world, door) for door in doors)):
+                best = _Search(world, goal, doors, frozenset(keys)).run(better_than=best) or best
+        if best is not None:
+            return best
+    return None
+
+
+def _keys_of(world: World, door: Cell) -> list[Cell]:
+    """The cells of the keys that open a door, in a box or not."""
+    return [cell for cell, thing in world.things.items() if _holds_key(thing, {world.things[door].colour})]
+
+
+def _cost(actions: list[int]) -> int:
+    """Fewest drops first, then fewest actions."""
+    return len(actions) + _DEAR * actions.count(DROP)
+
+
+def _find(world: World, target: str | None) -> Cell:
+    """The cell of the goal or of the target."""
+    if target is None:
+        cells = world.cells(GOAL)
+    else:
+        colours = COLOURS if target == "ball" else (target.removesuffix(" ball"),)
+        cells = [cell for cell in world.cells(BALL) if COLOURS[world.things[cell].colour] in colours]
+    if not cells:
+        raise TaskError(f"this world has no {target or 'goal'}; another task's expert may fit it")
+    return cells[0]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The cheapest plan that unlocks no other doors than these, with these keys."""
+
+    world: World
+    goal: Cell
+    doors: tuple[Cell, ...]
+    keys: frozenset[Cell]  # where they are at first
+
+    def run(self, better_than: list[int] | None) -> list[int] | None:
+        blockers = self._blockers()
+        if blockers is None:
+            return None
+        steps, _ = costs(self.world, self._bold_price, towards=facing(self.goal))
+        limit = float("inf") if better_than is None else _cost(better_than)
+        order = count()
+        queue: list[tuple[int, int, World, list[int]]] = [(0, next(order), self.world, [])]
+        done = set()
+        while queue:
+            expected, _, world, actions = heapq.heappop(queue)
+            if world in done or expected >= limit:
+                continue
+            done.add(world)
+            if self._solved(world):
+                return actions
+            for errand in self._errands(world, blockers):
+                after = reduce(World.after, errand, world)
+                ahead = 0 if self._solved(after) else steps.get(after.pose, 0) + _DEAR * self._drops(after, blockers)
+                heapq.heappush(queue, (_cost(actions + errand) + ahead, next(order), after, actions + errand))
+        return None
+
+    def _solved(self, world: World) -> bool:
+        return self.goal not in world.things or world.pose[:2] == self.goal
+
+    def _drops(self, world: World, blockers: frozenset[Cell]) -> int:
+        """How often something will still be put down: what stands in the way, what is in hand, and the key."""
+        balls = sum(1 for cell in blockers if cell in world.things and world.things[cell].kind == BALL)
+        colours = self._locked_colours(world)
+        idle = world.carried is not None and not _holds_key(world.carried, colours)
+        last_key = len(colours) > 0 and self.world.things[self.goal].kind == BALL
+        return balls + int(idle) + int(last_key)
+
+    # ---- which errands matter
+
+    def _bold_price(self, cell: Cell, thing: Thing | None) -> int | None:
+        """Walking as if nothing movable stood in the way and all doors were open."""
+        return 1 if thing is None or thing.movable or thing.kind == DOOR else None
+
+    def _price_past(self, cell: Cell, thing: Thing | None) -> int | None:
+        """Walking as if our doors were unlocked, and what is movable could be pushed aside at a high price."""
+        if thing is not None and thing.movable:
+            return _DEAR
+        return 2 if cell in self.doors else honest_price(cell, thing)
+
+    def _blockers(self) -> frozenset[Cell] | None:
+        """What has to be moved to get to the goal, our doors and their keys; None if even that gives no way."""
+        world, blockers = self.world, set()
+        for cell in (self.goal, *self.doors, *self.keys):
+            poses = route(world, facing(cell), self._price_past)
+            if poses is None:
+                return None
+            blockers |= {pose[:2] for pose in poses if pose[:2] in world.things}
+        return frozenset(cell for cell in blockers if world.things[cell].movable)
+
+    def _locked(self, world: World) -> set[Cell]:
+        return {cell for cell in self.doors if world.things[cell].state == LOCKED}
+
+    def _locked_colours(self, world: World) -> set[int]:
+        return {world.things[cell].colour for cell in self._locked(world)}
+
+    # ---- errands
+
+    def _errands(self, world: World, blockers: frozenset[Cell]) -> Iterator[list[int]]:
+        """The actions of each errand that can be run now."""
+        locked, colours = self._locked(world), self._locked_colours(world)
+        keep_free = blockers | _around(locked)
+        in_use = _holds_key(world.carried, colours)
+        for cell, thing in world.things.items():
+            our_key = _holds_key(thing, colours) and (cell in self.keys or self.world.things.get(cell) != thing)
+            matters = cell in blockers or our_key
+            if thing.kind == GOAL:
+                yield from _do(world, cell, FORWARD)
+            elif (cell in locked and world.opens_with(thing)) or (thing.kind == BOX and matters):
+                yield from _do(world, cell, TOGGLE)
+            elif in_use and cell not in blockers:
+                continue  # a key still needed is put down only for a blocker, which is then gone: the search is finite
+            elif (thing.kind in (KEY, BALL) and matters) or cell == self.goal:
+                yield from _take(world, cell, keep_free)
+
+
+def _holds_key(thing: Thing | None, colours: set[int]) -> bool:
+    """Whether it is a key of one of these colours, or a box with one."""
+    if thing is None or thing.kind not in (KEY, BOX):
+        return False
+    return _holds_key(thing.inside, colours) if thing.kind == BOX else thing.colour in colours
+
+
+def _do(world: World, cell: Cell, action: int) -> Iterator[list[int]]:
+    way = walk(world, facing(cell))
+    if way is not None:
+        yield [*way, action]
+
+
+def _take(world: World, cell: Cell, keep_free: frozenset[Cell]) -> Iterator[list[int]]:
+    """Take what is in the cell, putting down what is carried on the way."""
+    if world.carried is None:
+        yield from _do(world, cell, PICKUP)
+        return
+    for pose in _where_to_drop(world, cell, keep_free):
+        there = walk(world, [pose])
+        assert there is not None
+        after = reduce(World.after, [*there, DROP], world)
+        yield from ([*there, DROP, *rest] for rest in _do(after, cell, PICKUP))
+
+
+def _where_to_drop(world: World, cell: Cell, keep_free: frozenset[Cell]) -> list[Pose]:
+    """The poses from which dropping makes the way to `cell` shortest, for some different cells to drop into."""
+    here, _ = costs(world)
+    on, _ = costs(world, towards=facing(cell))
+    poses = [pose for pose in here if pose in on and front(pose) not in world.things and front(pose) not in keep_free]
+    best: dict[Cell, tuple[int, Pose]] = {}
+    for pose in sorted(poses, key=lambda pose: here[pose] + on[pose]):
+        if len(best) >= _DROPS and here[pose] + on[pose] >= sorted(best.values())[_DROPS - 1][0]:
+            break
+        blocked = World({**world.things, front(pose): world.carried or Thing(KEY, 0)}, pose, None)
+        way = walk(blocked, facing(cell))
+        if way is not None:
+            total = here[pose] + len(way)
+            best[front(pose)] = min(best.get(front(pose), (total, pose)), (total, pose))
+    return [pose for _, pose in sorted(best.values())[:_DROPS]]
+
+
+def _around(cells: set[Cell]) -> frozenset[Cell]:
+    return frozenset(pose[:2] for cell in cells for pose in facing(cell))

@@ -1,0 +1,150 @@
+"""The tasks: where each is played, in what words, with which machines, and who can show how it is done. Data only.
+
+A task is named by its family (`doorkey`) or by one of its environments (`DoorKey-16x16`, or EnvPool's and Gymnasium's
+`MiniGrid-DoorKey-16x16-v0`). Your own is a `Task` in an installed module of yours, named `package.module:task`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from srm.errors import TaskError, near
+from srm.machine.words import Words
+from srm.task.minigrid_words import MINIGRID_WORDS
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from srm.task.vocabulary import Vocabulary
+    from srm.task.worlds import Worlds
+
+Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
+
+
+def _worlds(env_id: str, count: int, seed: int) -> Worlds:
+    from srm.task.worlds import make_worlds
+
+    return make_worlds(env_id, count, seed)
+
+
+def _environment(env_id: str) -> gymnasium.Env:
+    from srm.task.worlds import make_environment
+
+    return make_environment(env_id)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row. The callables import what they need when they are called, so that the table can be read at once."""
+
+    name: str
+    meaning: str
+    env_id: str
+    words: Words
+    vocabulary: Callable[[], Vocabulary]
+    machines: tuple[str, ...]  # files of srm/machine/library, without .srm
+    expert: Expert | None  # None: demonstrations come from elsewhere
+    frames: int  # to train for, unless told otherwise
+    worlds: Callable[[str, int, int], Worlds] = _worlds  # (environment, how many, seed), to train in
+    environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
+
+    def make_worlds(self, count: int, seed: int) -> Worlds:
+        return self.worlds(self.env_id, count, seed)
+
+
+def _minigrid(target: str | None) -> Vocabulary:
+    from srm.task.minigrid import MiniGrid
+
+    return MiniGrid(target)
+
+
+def _plan(target: str | None, env: Any) -> list[int] | None:
+    from srm.task.expert import plan
+
+    return plan(env, target)
+
+
+def _minigrid_task(target: str | None, **row: Any) -> Task:
+    return Task(words=MINIGRID_WORDS, vocabulary=partial(_minigrid, target), expert=partial(_plan, target), **row)
+
+
+FAMILIES = {
+    task.name: task
+    for task in (
+        _minigrid_task(
+            None,
+            name="doorkey",
+            meaning="take the key, unlock the door, reach the goal",
+            env_id="MiniGrid-DoorKey-8x8-v0",
+            machines=("doorkey", "doorkey_handset"),
+            frames=1_000_000,
+        ),
+        _minigrid_task(
+            "ball",
+            name="keycorridor",
+            meaning="find the key behind closed doors, unlock the door, put the key down, take the ball",
+            env_id="MiniGrid-KeyCorridorS3R3-v0",
+            machines=("keycorridor", "keycorridor_rm", "keycorridor_handset", "keycorridor_revised"),
+            frames=4_000_000,
+        ),
+        _minigrid_task(
+            "blue ball",
+            name="obstructedmaze",
+            meaning="clear the doors of balls, take keys out of boxes, unlock doors, find and take the blue ball",
+            env_id="MiniGrid-ObstructedMaze-2Dlhb-v1",
+            machines=(
+                *(f"obstructedmaze_{number}" for number in (1, 2, 3)),
+                *(f"obstructedmaze_{number}_handset" for number in (1, 2, 3)),
+            ),
+            frames=15_000_000,
+        ),
+    )
+}
+
+# In v0 of the last four a ball can stand where the box with the key was put, and some layouts have no solution.
+ENVIRONMENTS = {
+    "doorkey": tuple(f"MiniGrid-DoorKey-{size}x{size}-v0" for size in (5, 6, 8, 16)),
+    "keycorridor": tuple(f"MiniGrid-KeyCorridor{size}-v0" for size in ("S3R1", "S3R2", "S3R3", "S4R3", "S5R3", "S6R3")),
+    "obstructedmaze": (
+        *(f"MiniGrid-ObstructedMaze-{size}-v0" for size in ("1Dl", "1Dlh", "1Dlhb", "2Dl", "2Dlh")),
+        *(f"MiniGrid-ObstructedMaze-{size}-v1" for size in ("2Dlhb", "1Q", "2Q", "Full")),
+        *(f"MiniGrid-ObstructedMaze-{size}-v0" for size in ("2Dlhb", "1Q", "2Q", "Full")),
+    ),
+}
+
+
+def short_name(env_id: str) -> str:
+    """`DoorKey-8x8` for `MiniGrid-DoorKey-8x8-v0`; the version stays where a newer one is the default."""
+    short, _, version = env_id.removeprefix("MiniGrid-").rpartition("-")
+    newest = f"MiniGrid-{short}-v1"
+    superseded = version == "v0" and any(newest in ids for ids in ENVIRONMENTS.values())
+    return f"{short}-{version}" if superseded else short
+
+
+def find_task(name: str) -> Task:
+    """The task of this name, of the family or of one of its environments."""
+    if ":" in name:
+        return _own_task(name)
+    if name in FAMILIES:
+        return FAMILIES[name]
+    for family, ids in ENVIRONMENTS.items():
+        for env_id in ids:
+            if name in (env_id, short_name(env_id)):
+                return replace(FAMILIES[family], env_id=env_id)
+    known = [*FAMILIES, *(short_name(env_id) for ids in ENVIRONMENTS.values() for env_id in ids)]
+    raise TaskError(f"there is no task {name}{near(name, known)}; `srm tasks` lists them")
+
+
+def _own_task(name: str) -> Task:
+    module, _, attribute = name.partition(":")
+    try:
+        task = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise TaskError(f"task {name}: {error}; it is PACKAGE.MODULE:NAME of a Task that can be imported") from error
+    if not isinstance(task, Task):
+        raise TaskError(f"task {name}: is a {type(task).__name__}, expected a srm.task.table.Task")
+    return task

@@ -14,6 +14,7 @@ LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(7)  # actions
 ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")  # by their id in a cell
 DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # the step (dx, dy) of each direction; y grows downwards
+LIMITS = {"action": 7, "type": 11, "colour": 6, "state": 3, "direction": 4}  # how many there are of each
 
 _WHERE = ("colour", "place")
 

@@ -136,7 +136,7 @@ def find_task(name: str) -> Task:
             if name in (env_id, short_name(env_id)):
                 return replace(FAMILIES[family], env_id=env_id)
     known = [*FAMILIES, *(short_name(env_id) for ids in ENVIRONMENTS.values() for env_id in ids)]
-    raise TaskError(f"there is no task {name}{near(name, known)}; `srm tasks` lists them")
+    raise TaskError(f"there is no task {name} (`srm tasks` lists them){near(name, known)}")
 
 
 def _own_task(name: str) -> Task:

@@ -41,6 +41,12 @@ class Paid:
         spread[:, self.step, self.world] = self.pay
         return spread
 
+    def mean_dense(self) -> Floats:
+        """The mean over the assignments, [T, B]."""
+        spread = np.zeros((self.steps, self.worlds))
+        spread[self.step, self.world] = self.pay.mean(axis=0)
+        return spread
+
 
 def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) -> Paid:
     """Pay under each row of `assignments` [K, H]."""

@@ -1,0 +1,1 @@
+"""Holes: what a few demonstrations say they are worth."""

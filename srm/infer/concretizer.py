@@ -1,0 +1,195 @@
+"""Lines 5 to 8 of Algorithm 1: what demonstrations and the policy's latest play say about the holes.
+
+The reward net learns to tell the one from the other and to agree a little with the machine; the sampler learns to make the
+machine agree with the reward net. Nothing here plays or trains a policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from srm.chance import stream
+from srm.errors import DemonstrationError
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.objectives import logit_expert_high, loss_adv
+from srm.infer.project import Floats, Polytope
+from srm.infer.reward_net import MEMORY, RewardNet, RewardNetConfig, Seen, Sequences, cut, look
+from srm.infer.sampler import Cost, Sampler, SamplerConfig
+from srm.machine.model import Constraint, Machine
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Demonstrations, Rollout
+
+
+@dataclass(frozen=True)
+class ConcretizerConfig:
+    """How the holes are inferred."""
+
+    reward_net: RewardNetConfig = field(default_factory=RewardNetConfig)
+    sampler: SamplerConfig = field(default_factory=SamplerConfig)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of the holes after a round."""
+
+    mode: Floats  # [H] the most likely assignment that the constraint allows
+    mean: Floats  # [H] before it is brought inside the constraint
+    spread: Floats  # [H]
+    idle: float
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Rollout or demonstrations, as the sampler needs them: pay is open, f is known."""
+
+    residual: symbolic.Residual
+    f: Floats  # [T, B]
+    real: np.ndarray  # [T, B]
+
+    def cost(self, assignments: Floats, idle: float) -> Cost:
+        """J_soft of this side alone under K assignments. Steps that pay nothing whatever the holes are enter in one sum."""
+        paid = batched.pay(self.residual, assignments, coefficients=True)
+        assert paid.coefficients is not None
+        count = max(1, int(self.real.sum()))
+        f = self.f[self.real]
+        at = self.f[paid.step, paid.world]  # [N]
+        error = paid.pay - idle - at  # [K, N]
+        silent = np.square(idle + f).sum() - np.square(idle + at).sum()
+        value = (silent + np.square(error).sum(axis=1)) / (2 * count)
+        by_assignment = np.einsum("kn,knh->kh", error, paid.coefficients) / count
+        by_idle = (count * idle + f.sum() - paid.pay.sum(axis=1).mean()) / count
+        return Cost(value, by_assignment, float(by_idle))
+
+
+class Concretizer:
+    """f and q, and what they need to remember between rounds."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        constraint: Constraint | None,
+        vocabulary: Vocabulary,
+        demonstrations: Demonstrations,
+        actions: int,
+        config: ConcretizerConfig,
+        seed: int,
+    ) -> None:
+        self.program, self.vocabulary, self.config = Program(machine, vocabulary.words), vocabulary, config
+        self.demonstrated = demonstrations.as_rollout()
+        shape = self.demonstrated.views.shape[2:]
+        self.net = RewardNet(shape, actions, config.reward_net, _seed(seed, "reward net"))
+        self.sampler = Sampler(
+            Polytope.of(machine, constraint), len(machine.holes), config.sampler, _seed(seed, "assignments")
+        )
+        self.net_adam = torch.optim.Adam(self.net.parameters(), lr=config.reward_net.learning_rate, fused=True)
+        self.sampler_adam = torch.optim.Adam(self.sampler.parameters(), lr=config.sampler.learning_rate, fused=True)
+        self.chance = stream(seed, "sequences")
+        self.demonstration, _ = read_rollout(self.program, vocabulary, self.demonstrated)
+        if len(self.demonstration.entries.step) == 0:
+            raise DemonstrationError(
+                f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
+            )
+        self.carry: symbolic.Carry | None = None
+        self.memory: Tensor | None = None  # [B, 128] of the reward net, after the last rollout
+        self.ended = np.zeros(0, np.bool_)  # [B] whether the last rollout left the world between two episodes
+        self.prepared = look(self.net, self.demonstrated, _all(self.demonstrated)).x
+
+    def belief(self) -> Belief:
+        with torch.no_grad():
+            mean = self.sampler()[0].double().numpy()
+        return Belief(self.sampler.mode(), mean, self.sampler.spread(), self.sampler.idle())
+
+    def learn(
+        self, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int = 1
+    ) -> dict[str, float]:
+        """One round; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
+        played, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
+        first = self.ended if len(self.ended) == rollout.worlds else _all(rollout)
+        holes = self.sampler.draw(self.config.sampler.samples)  # 5
+        idle = self.sampler.idle()
+        mine = look(self.net, rollout, first, self.memory)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
+        losses = self._fit_reward_net(  # 6, 7
+            _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
+            _Lesson(mine, log_prob, batched.pay(played, holes).mean_dense() - idle),
+            effort,
+        )
+        mine = look(self.net, rollout, first, self.memory, mine.x)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
+        losses |= self._fit_sampler(  # 8
+            Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
+            Side(played, mine.f.double().numpy(), rollout.real),
+            effort,
+        )
+        self.memory = mine.memory[-1]
+        self.ended = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
+        return losses
+
+    def _fit_reward_net(self, theirs: _Lesson, mine: _Lesson, effort: int) -> dict[str, float]:
+        config = self.config.reward_net
+        total, steps = {"loss_adv": 0.0, "loss_soft_f": 0.0}, config.steps * effort
+        for _ in range(steps):
+            eps = torch.from_numpy(self.chance.standard_normal((2, config.sequences))).float()
+            expert, expert_soft = theirs.draw(self.net, self.chance, eps[0])
+            agent, agent_soft = mine.draw(self.net, self.chance, eps[1])
+            adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
+            self.net_adam.zero_grad()
+            (adversarial + config.soft_weight * soft).backward()
+            self.net_adam.step()
+            total["loss_adv"] += float(adversarial) / steps
+            total["loss_soft_f"] += float(soft) / steps
+        return total
+
+    def _fit_sampler(self, theirs: Side, mine: Side, effort: int) -> dict[str, float]:
+        def cost_of(assignments: Floats, idle: float) -> Cost:
+            # each side is a mean of its own: 170 demonstrated steps would drown in 8,000 of the policy
+            a, b = theirs.cost(assignments, idle), mine.cost(assignments, idle)
+            return Cost(a.value + b.value, a.by_assignment + b.by_assignment, a.by_idle + b.by_idle)
+
+        told: dict[str, float] = {}
+        for _ in range(self.config.sampler.steps * effort):
+            loss, told = self.sampler.loss(cost_of)
+            self.sampler_adam.zero_grad()
+            loss.backward()
+            self.sampler_adam.step()
+        return told
+
+
+@dataclass(frozen=True, eq=False)
+class _Lesson:
+    """One side of the reward net's lesson."""
+
+    seen: Seen
+    log_prob: np.ndarray  # [T, B] of the policy, for the action taken
+    pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
+
+    def draw(self, net: RewardNet, chance: np.random.Generator, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """The discriminator's logits of some sequences' real steps, and J_soft on them."""
+        steps, worlds = self.seen.actions.shape
+        config = net.config
+        chosen = chance.choice(np.flatnonzero(self.seen.real.numpy()), config.sequences)
+        parts: Sequences = cut(self.seen, chosen // worlds, chosen % worlds, config.recurrence)
+        said, _ = net(parts.x, parts.begins, parts.memory)
+        f = said.gather(2, parts.actions[..., None]).squeeze(2)  # [S, N]
+        log_prob = torch.from_numpy(self.log_prob.astype(np.float32)).flatten()[parts.index]
+        pay = torch.from_numpy(self.pay.astype(np.float32)).flatten()[parts.index]
+        kept = parts.weight > 0
+        logits = logit_expert_high(f, noise, log_prob, config.floor)
+        return logits[kept], 0.5 * (pay - f)[kept].square().mean()
+
+
+def _all(rollout: Rollout) -> np.ndarray:
+    return np.ones(rollout.worlds, np.bool_)
+
+
+def _seed(seed: int, purpose: str) -> int:
+    return int(stream(seed, purpose).integers(2**63))
+
+
+__all__ = ["MEMORY", "Belief", "Concretizer", "ConcretizerConfig", "Side"]

@@ -1,0 +1,99 @@
+"""Algorithm 1: infer the holes of a machine from demonstrations while a policy is trained on it. The numbers are its lines.
+
+The loop yields rounds; whoever runs it logs, draws progress and writes files, and stops by not asking for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from srm.infer.concretizer import Belief, ConcretizerConfig
+from srm.trajectory import Rollout
+
+
+@dataclass(frozen=True)
+class InferConfig(ConcretizerConfig):
+    """Algorithm 1."""
+
+    warm_up: int = 5
+    """rounds in which f and q learn and the policy does not: a policy outruns a sampler that knows nothing yet"""
+    warm_up_effort: int = 4
+    """how many times the usual gradient steps f and q take in those rounds"""
+
+    def as_printed(self) -> InferConfig:
+        """The paper's algorithm without what was found to matter since; see docs/algorithm.md."""
+        return replace(
+            self,
+            warm_up=0,
+            reward_net=replace(self.reward_net, cells="ids", logits="sigmoid", soft_weight=1.0, floor=None),
+            sampler=replace(
+                self.sampler,
+                learning_rate=3e-4,
+                estimator="score_plain",
+                constrain="penalise",
+                penalty=1e8,
+                start_at_zero=False,
+            ),
+        )
+
+
+class Policy(Protocol):
+    """Any learner of `srm.train`."""
+
+    frames: int
+
+    def collect(self) -> Rollout: ...
+
+    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]: ...
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray: ...
+
+
+class Holes(Protocol):
+    """Lines 3 and 5 to 8: in this process (`Inline`) or beside it on another core (`Beside`)."""
+
+    demonstrated: Rollout
+    belief: Belief
+
+    def pay(self, rollout: Rollout) -> np.ndarray: ...
+
+    def begin(self, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int) -> None: ...
+
+    def finish(self) -> dict[str, float]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Once round Algorithm 1."""
+
+    index: int
+    frames: int  # played so far
+    rollout: Rollout
+    pay: np.ndarray  # [T, B] what the policy was paid
+    paid_by: Belief  # the assignment it was paid by
+    belief: Belief  # what is believed now
+    losses: dict[str, float] = field(default_factory=dict)
+
+
+def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
+    """Rounds without end, from round `first` on."""
+    index = first
+    while True:  # 1
+        rollout = policy.collect()  # 2
+        paid_by = holes.belief
+        pay = holes.pay(rollout)  # 3: by the most likely assignment
+        warming_up = index < config.warm_up
+        holes.begin(  # 5 to 8 read what 4 reads, and not what it writes, so both may run at once
+            rollout,
+            policy.log_probs(rollout),
+            policy.log_probs(holes.demonstrated),
+            config.warm_up_effort if warming_up else 1,
+        )
+        losses = {} if warming_up else policy.update(rollout, pay)  # 4
+        losses |= holes.finish()  # 5, 6, 7, 8
+        yield Round(index, policy.frames, rollout, pay, paid_by, holes.belief, losses)
+        index += 1

@@ -1,0 +1,70 @@
+"""The nearest assignment that a constraint allows: min |h - z|^2 subject to A h <= b (some rows equalities).
+
+A quadratic program of at most some 20 unknowns, solved exactly by quadprog's active set method in about 20 microseconds. Where the
+constraint has no interior (an equality, or two atoms that pin a hole) it is solved all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import quadprog
+
+from srm.errors import AssignmentError
+from srm.evaluate.batched import linear
+from srm.machine.model import Constraint, Machine
+
+Floats = npt.NDArray[np.float64]
+TIGHT = 1e-9  # an atom this close to its bound is met with equality
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """{h : A h <= b}, with the equalities first."""
+
+    a: Floats  # [rows, H]
+    b: Floats  # [rows]
+    equalities: int
+
+    @staticmethod
+    def of(machine: Machine, constraint: Constraint | None) -> Polytope:
+        a, b, equality = linear(machine, constraint)
+        order = np.argsort(~equality, kind="stable")
+        polytope = Polytope(a[order], b[order], int(equality.sum()))
+        polytope.project(np.zeros(len(machine.holes)))  # refuses a constraint that nothing meets
+        return polytope
+
+    def project(self, z: Floats) -> Floats:
+        """The nearest point [H] to z [H]."""
+        return self._solve(z)[0]
+
+    def project_all(self, z: Floats) -> tuple[Floats, Floats]:
+        """The nearest points [K, H] to z [K, H], and how each moves with its z: Jacobians [K, H, H]."""
+        points, slopes = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
+        for k, row in enumerate(z):
+            points[k], active = self._solve(row)
+            slopes[k] = np.eye(z.shape[1])
+            if len(active):
+                # moving along an active bound is free, moving into it is not: the projector onto the rows' null space
+                rows = self.a[active]
+                slopes[k] -= np.linalg.pinv(rows) @ rows
+        return points, slopes
+
+    def excess(self, h: Floats) -> Floats:
+        """By how much each row is broken, [..., rows]; at most 0 where it is kept."""
+        over: Floats = h @ self.a.T - self.b
+        over[..., : self.equalities] = np.abs(over[..., : self.equalities])
+        return over
+
+    def _solve(self, z: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+        if len(self.a) == 0:
+            return z.copy(), np.zeros(0, np.int64)
+        try:
+            point, *_, active = quadprog.solve_qp(np.eye(len(z)), z, -self.a.T.copy(), -self.b, self.equalities)
+        except ValueError as error:
+            raise AssignmentError(
+                f"the constraint cannot be met ({error}); `srm check` shows which atoms contradict each other"
+            ) from None
+        return point, active[active > 0].astype(np.int64) - 1

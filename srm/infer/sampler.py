@@ -1,0 +1,142 @@
+"""q: a diagonal Gaussian over assignments, and the idle constant c.
+
+    ones(20) -> 64 tanh -> 64 tanh -> mean [H], log-variance [H], c
+
+The machine is shown the nearest assignment that the constraint allows, both for the mode and for each draw, so the constraint
+holds at every round by construction; estimators stay unbiased, since the projection is part of what is being estimated. A small
+penalty keeps the raw mean near what is allowed. (Penalising alone, with the printed weight of 1e8, fills Adam's second moment with
+1e16 at the first broken atom, and the mean hardly moves again.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from srm.infer.objectives import entropy, log_density, loss_con, score_estimate
+from srm.infer.project import Floats, Polytope
+
+ONES = 20  # numbers of the constant input
+WIDEST, NARROWEST = 0.0, -10.0  # log-variance: nobody is surer than 0.7 %, and a hole nobody exercises stays finite
+
+
+@dataclass(frozen=True)
+class SamplerConfig:
+    """How the holes are sampled and learnt."""
+
+    samples: int = 16
+    """K, assignments drawn for each gradient step"""
+    steps: int = 8
+    """gradient steps of a round; each costs little, since pay is affine in the holes"""
+    learning_rate: float = 1e-3
+    """beta (the paper prints 3e-4)"""
+    entropy_weight: float = 1e-2
+    """of q's entropy, which keeps the spread from vanishing"""
+    estimator: Literal["pathwise", "score", "score_plain"] = "pathwise"
+    """gradient of J_soft: through the pay, by the score function with a leave-one-out baseline, or without one as printed"""
+    constrain: Literal["project", "penalise"] = "project"
+    """keep the constraint exactly by projection, or by a penalty alone as printed"""
+    penalty: float = 1.0
+    """eta, weight of J_con (the paper prints 1e8)"""
+    start_at_zero: bool = True
+    """begin with a mean of exactly 0; a policy is quick to avoid whatever starts a hair below it"""
+    spread: float = 0.4
+    """standard deviation of each hole in the beginning"""
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """J_soft under K assignments, and how it changes with them and with c (guards held fixed)."""
+
+    value: Floats  # [K]
+    by_assignment: Floats  # [K, H]
+    by_idle: float  # of the mean over K
+
+
+class Sampler(nn.Module):
+    """q_phi. `polytope` says what the constraint allows."""
+
+    def __init__(self, polytope: Polytope, holes: int, config: SamplerConfig, seed: int) -> None:
+        super().__init__()
+        self.polytope, self.holes, self.config = polytope, holes, config
+        generator = torch.Generator().manual_seed(seed)
+        self.hidden = nn.Sequential(nn.Linear(ONES, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
+        self.head = nn.Linear(64, 2 * holes + 1)
+        self.register_buffer("ones", torch.ones(ONES), persistent=False)
+        for layer in (self.hidden[0], self.hidden[2], self.head):
+            bound = 1 / layer.in_features**0.5
+            nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+            nn.init.zeros_(layer.bias)
+        with torch.no_grad():
+            if config.start_at_zero:
+                self.head.weight.zero_()
+            self.head.bias[holes : 2 * holes] = 2 * float(np.log(config.spread))
+        self.generator = np.random.default_rng(seed)
+
+    def forward(self) -> tuple[Tensor, Tensor, Tensor]:
+        """mean [H], log-variance [H], c."""
+        said = self.head(self.hidden(self.ones))
+        mean, log_variance, idle = said.split([self.holes, self.holes, 1])
+        return mean, log_variance.clamp(NARROWEST, WIDEST), idle.squeeze(0)
+
+    @torch.no_grad()
+    def mode(self) -> Floats:
+        """The most likely assignment that the constraint allows, [H]."""
+        return self.allowed(self()[0].double().numpy()[None])[0][0]
+
+    @torch.no_grad()
+    def spread(self) -> Floats:
+        """The standard deviation of each hole, [H]."""
+        return (0.5 * self()[1]).exp().double().numpy()
+
+    @torch.no_grad()
+    def idle(self) -> float:
+        return float(self()[2])
+
+    def allowed(self, z: Floats) -> tuple[Floats, Floats]:
+        """What the machine is shown in place of z [K, H], and the Jacobians [K, H, H]."""
+        if self.config.constrain == "project":
+            return self.polytope.project_all(z)
+        return z, np.broadcast_to(np.eye(self.holes), (len(z), self.holes, self.holes))
+
+    def draw(self, count: int) -> Floats:
+        """Assignments [K, H] as the machine is shown them."""
+        with torch.no_grad():
+            mean, log_variance, _ = self()
+        return self.allowed(self._raw(mean, log_variance, count)[0])[0]
+
+    def _raw(self, mean: Tensor, log_variance: Tensor, count: int) -> tuple[Floats, Floats]:
+        noise = self.generator.standard_normal((count, self.holes))
+        deviation = (0.5 * log_variance).exp().detach().double().numpy()
+        return mean.detach().double().numpy() + deviation * noise, noise
+
+    def loss(self, cost_of: Callable[[Floats, float], Cost]) -> tuple[Tensor, dict[str, float]]:
+        """J_soft + penalty - entropy from K fresh draws (line 8); `cost_of(assignments, c)` is J_soft under each of them."""
+        mean, log_variance, idle = self()
+        z, noise = self._raw(mean, log_variance, self.config.samples)
+        shown, slopes = self.allowed(z)
+        cost = cost_of(shown, float(idle))
+        soft = self._soft(cost, z, noise, slopes, mean, log_variance) + cost.by_idle * idle
+        a, b = (torch.from_numpy(part).float() for part in (self.polytope.a, self.polytope.b))
+        con = loss_con(mean, a, b)
+        spread = entropy(log_variance)
+        total = soft + self.config.penalty * con - self.config.entropy_weight * spread
+        return total, {"loss_soft": float(cost.value.mean()), "loss_con": float(con), "entropy_q": float(spread)}
+
+    def _soft(
+        self, cost: Cost, z: Floats, noise: Floats, slopes: Floats, mean: Tensor, log_variance: Tensor
+    ) -> Tensor:
+        """A scalar with the gradient of E[J_soft] by the estimator of the config."""
+        if self.config.estimator == "pathwise":
+            by_z = torch.from_numpy(np.einsum("kij,ki->kj", slopes, cost.by_assignment)).float()  # [K, H]
+            moved = mean + (0.5 * log_variance).exp() * torch.from_numpy(noise).float()
+            return (by_z * moved).sum(dim=1).mean()
+        log_q = log_density(torch.from_numpy(z).float(), mean, log_variance)
+        return score_estimate(
+            log_q, torch.from_numpy(cost.value).float(), baseline=self.config.estimator == "score"
+        )

@@ -1,0 +1,112 @@
+"""Verbs about a machine as text: check it, show it, draw it, import it from elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from srm.errors import SrmError
+from srm.machine.parse import find_machine
+
+File = Annotated[str, tyro.conf.Positional]
+
+
+@dataclass(frozen=True)
+class Show:
+    """print a machine in the terminal, coloured; plain, and readable as a file, when piped"""
+
+    file: File
+    """an .srm file, or the name of a machine that ships with the package"""
+
+    def run(self) -> int:
+        from rich.console import Console
+
+        from srm.machine.show import show
+
+        show(find_machine(self.file), Console())
+        return 0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """draw machines as SVG, Mermaid and DOT"""
+
+    files: tyro.conf.Positional[tuple[str, ...]]
+    """.srm files, or names of machines that ship with the package"""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """where to write: a file (its suffix tells the format), a folder, or - for the terminal"""
+    format: Literal["svg", "mermaid", "dot", "all"] | None = None
+    """what to write; all of them unless told"""
+    constraint: str | None = None
+    """name of the constraint to show; the first of the machine unless told"""
+
+    def run(self) -> int:
+        from srm.machine.draw import FORMATS, SUFFIXES
+
+        if not self.files:
+            raise SrmError("give the machines to draw: .srm files or names such as doorkey")
+        kinds = self._kinds(SUFFIXES)
+        if len(self.files) * len(kinds) > 1 and self.out is not None and (self._is_file or str(self.out) == "-"):
+            raise SrmError(f"{self.out} can hold one drawing; give a folder, or one machine and one --format")
+        drawn = []
+        for name in self.files:
+            machine = find_machine(name)
+            for kind in kinds:
+                text = FORMATS[kind](machine, constraint=self.constraint)
+                drawn.append((self._path(Path(name).stem + SUFFIXES[kind]), text))
+        for path, text in drawn:
+            _write(path, text)
+        return 0
+
+    @property
+    def _is_file(self) -> bool:
+        return self.out is not None and bool(self.out.suffix) and not self.out.is_dir()
+
+    def _kinds(self, suffixes: dict[str, str]) -> list[str]:
+        told = None
+        if self.out is not None and self._is_file:
+            told = next((kind for kind, suffix in suffixes.items() if suffix == self.out.suffix.lower()), None)
+            if told is None and self.format is None:
+                raise SrmError(
+                    f"{self.out}: cannot tell the format from the suffix; give --format or one of "
+                    f"{', '.join(suffixes.values())}"
+                )
+        wanted = self.format or told or "all"
+        return list(suffixes) if wanted == "all" else [wanted]
+
+    def _path(self, name: str) -> Path | None:
+        if self.out is None:
+            return Path(name)
+        if str(self.out) == "-":
+            return None
+        return self.out if self._is_file else self.out / name
+
+
+@dataclass(frozen=True)
+class Import:
+    """turn a machine of the reward_machines package into an .srm file, without running it"""
+
+    file: File
+    """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """the .srm file to write; the terminal unless told"""
+
+    def run(self) -> int:
+        from srm.machine.foreign import import_reward_machine
+
+        _write(self.out, str(import_reward_machine(self.file)))
+        return 0
+
+
+def _write(path: Path | None, text: str) -> None:
+    """Writes the file and says so, or (None) prints the text."""
+    if path is None:
+        sys.stdout.write(text)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    print(f"wrote {path}")

@@ -44,20 +44,43 @@ static int evaluate(const Run *r, int form, int at) {
     return at;
 }
 
-/* d form / d holes into `slopes` [H, K], where the candidate fires. */
+/* Adds d form / d holes to `slopes` [H, K] where the candidate fires. Rows of holes that are not in the form are not touched:
+   they are most of the memory, and its pages stay those that the system hands out as zeros. */
 static void differentiate(const Run *r, int form, int at, double *slopes) {
     const Tables *t = r->t;
-    for (int hole = 0; hole < t->holes; hole++)
-        for (int64_t k = 0; k < r->count; k++)
-            if (r->claimed[k]) slopes[hole * r->count + k] = 0;
     for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++) {
-        if (t->group_hole[group] == NONE) continue;
-        for (int64_t k = 0; k < r->count; k++) {
-            double value = r->e->coefficients[at];
-            for (int i = t->group_dynamic_from[group]; i < t->group_dynamic_from[group + 1]; i++)
-                value *= r->moving[t->group_dynamic[i] * r->count + k];
-            if (r->claimed[k]) slopes[t->group_hole[group] * r->count + k] += value;
+        double coefficient = r->e->coefficients[at];
+        if (t->group_hole[group] == NONE || coefficient == 0) continue;
+        double *slope = slopes + t->group_hole[group] * r->count;
+        int low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
+        if (low == high) {
+            for (int64_t k = 0; k < r->count; k++) slope[k] += r->claimed[k] ? coefficient : 0;
+            continue;
         }
+        for (int64_t k = 0; k < r->count; k++) {
+            double value = coefficient;
+            for (int i = low; i < high; i++) value *= r->moving[t->group_dynamic[i] * r->count + k];
+            slope[k] += r->claimed[k] ? value : 0;
+        }
+    }
+}
+
+/* Forgets the slopes of an earlier pay where the candidate fires. */
+static void forget_slopes(const Run *r, double *slopes) {
+    for (int hole = 0; hole < r->t->holes; hole++)
+        for (int64_t k = 0; k < r->count; k++)
+            if (r->claimed[k] && slopes[hole * r->count + k] != 0) slopes[hole * r->count + k] = 0;
+}
+
+/* One loop for each relation, so that each can work on several assignments at once. */
+static void compare_all(const double *value, int relation, int64_t count, uint8_t *out) {
+    switch (relation) {
+    case LESS: for (int64_t k = 0; k < count; k++) out[k] = value[k] < 0; break;
+    case LESS_EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] <= 0; break;
+    case GREATER: for (int64_t k = 0; k < count; k++) out[k] = value[k] > 0; break;
+    case GREATER_EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] >= 0; break;
+    case EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] == 0; break;
+    default: for (int64_t k = 0; k < count; k++) out[k] = value[k] != 0;
     }
 }
 
@@ -72,7 +95,7 @@ static int hold(const Run *r, int rule, int candidate) {
         int code = t->op_code[op], arg = t->op_arg[op];
         if (code == COMPARE && e->truth[known] == OPEN_) {
             at = evaluate(r, t->compare_form[arg], at);
-            for (int64_t k = 0; k < count; k++) top[k] = (uint8_t)compare(r->value[k], t->compare_relation[arg]);
+            compare_all(r->value, t->compare_relation[arg], count, top);
             top += count;
         } else if (code == NOT) {
             for (int64_t k = 0; k < count; k++) top[k - count] = !top[k - count];
@@ -90,14 +113,21 @@ static int hold(const Run *r, int rule, int candidate) {
     return at;
 }
 
-/* Gives the step to the rule wherever it holds and no rule above it fired; returns an assignment that two rules claim. */
-static int64_t claim(const Run *r, int rule, int32_t *fired) {
+/* Gives the step to the rule wherever it holds and no rule above it fired; returns an assignment that two rules claim. The first
+   candidate of an entry, most often the only one, has nobody to yield to. */
+static int64_t claim(const Run *r, int rule, int first, int32_t *fired) {
     const Tables *t = r->t;
     int64_t twice = NONE;
+    if (t->dynamic_node)
+        for (int64_t k = 0; k < r->count; k++) r->stack[k] &= r->node[k] == t->rule_source[rule];
+    if (first) {
+        for (int64_t k = 0; k < r->count; k++) fired[k] = r->stack[k] ? rule : NONE;
+        memcpy(r->claimed, r->stack, (size_t)r->count);
+        return NONE;
+    }
     for (int64_t k = 0; k < r->count; k++) {
-        int holds = r->stack[k] && (!t->dynamic_node || r->node[k] == t->rule_source[rule]);
-        if (holds && fired[k] != NONE && t->rule_tier[fired[k]] == t->rule_tier[rule]) twice = k;
-        r->claimed[k] = (uint8_t)(holds && fired[k] == NONE);
+        if (r->stack[k] && fired[k] != NONE && t->rule_tier[fired[k]] == t->rule_tier[rule]) twice = k;
+        r->claimed[k] = r->stack[k] && fired[k] == NONE;
         if (r->claimed[k]) fired[k] = rule;
     }
     return twice;
@@ -146,7 +176,10 @@ static void fire(const Run *r, int entry, int candidate, int at, double *paid, d
         form = t->change_form[e->repay_change[i]];
         evaluate(r, form, e->repay_coefficient_from[i]);
         settle(r, paid + again * r->count);
-        if (slopes) differentiate(r, form, e->repay_coefficient_from[i], slopes + again * across);
+        if (slopes) {
+            forget_slopes(r, slopes + again * across);
+            differentiate(r, form, e->repay_coefficient_from[i], slopes + again * across);
+        }
     }
 }
 
@@ -173,7 +206,7 @@ int srm_pay(const Tables *t, const Entries *e, int64_t entries, int64_t count, R
             int rule = e->rule[candidate], at = e->coefficient_from[candidate];
             if (e->sure[candidate]) memset(r.stack, 1, (size_t)count);
             else at = hold(&r, rule, candidate);
-            int64_t twice = claim(&r, rule, fired + entry * count);
+            int64_t twice = claim(&r, rule, candidate == e->candidate_from[entry], fired + entry * count);
             if (twice != NONE && clash[0] < 0)
                 clash[0] = entry, clash[1] = fired[entry * count + twice], clash[2] = rule, clash[3] = twice;
             fire(&r, entry, candidate, at, paid, slopes);

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from srm.machine import draw_graph
-from srm.machine.draw_scene import scene_of
-from srm.machine.draw_svg import paint
+from srm.machine.drawing import graph
+from srm.machine.drawing.scene import scene_of
+from srm.machine.drawing.svg import paint
 from srm.machine.model import Machine
 
 SUFFIXES = {"svg": ".svg", "mermaid": ".mmd", "dot": ".dot"}
@@ -16,11 +16,11 @@ def svg(machine: Machine, *, constraint: str | None = None) -> str:
 
 
 def mermaid(machine: Machine, *, constraint: str | None = None) -> str:
-    return draw_graph.mermaid(machine, machine.constraint(constraint))
+    return graph.mermaid(machine, machine.constraint(constraint))
 
 
 def dot(machine: Machine, *, constraint: str | None = None) -> str:
-    return draw_graph.dot(machine, machine.constraint(constraint))
+    return graph.dot(machine, machine.constraint(constraint))
 
 
 FORMATS = {"svg": svg, "mermaid": mermaid, "dot": dot}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from srm.machine.draw_text import Line, Piece, lexicon
+from srm.machine.drawing.pieces import Line, Piece, lexicon
 from srm.machine.model import Machine
 
 STYLES = {

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from srm.machine.draw_arrange import Placed
-from srm.machine.draw_cards import EDGE, HEADER, PAD, Card, Row, Text
-from srm.machine.draw_layout import Point, Route
-from srm.machine.draw_panels import Panel
-from srm.machine.draw_scene import Arrow, PlacedCard, Scene
-from srm.machine.draw_style import STYLE
+from srm.machine.drawing.arrange import Placed
+from srm.machine.drawing.cards import EDGE, HEADER, PAD, Card, Row, Text
+from srm.machine.drawing.layout import Point, Route
+from srm.machine.drawing.panels import Panel
+from srm.machine.drawing.scene import Arrow, PlacedCard, Scene
+from srm.machine.drawing.style import STYLE
 from srm.machine.model import Machine
 
 ROUND = 10.0  # corners of arrows that lead back

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from srm.machine.draw_text import Line, Piece
+from srm.machine.drawing.pieces import Line, Piece
 from srm.machine.model import Hole, Machine
 from srm.machine.terms import Term
 

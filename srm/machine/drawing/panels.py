@@ -1,6 +1,6 @@
 """The panels below a picture: holes with their values, counters, named terms, the constraint.
 
-Each panel is measured at its natural width; `draw_arrange` finds places for them.
+Each panel is measured at its natural width; `arrange` finds places for them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
 
-from srm.machine.draw_cards import LEADING, NOTE, PAD, SMALL, Text
-from srm.machine.draw_text import Font, Line, Piece, fold, lexicon, line_width, text_width, typeset
-from srm.machine.draw_values import hole_value
+from srm.machine.drawing.cards import LEADING, NOTE, PAD, SMALL, Text
+from srm.machine.drawing.pieces import Font, Line, Piece, fold, lexicon, line_width, text_width, typeset
+from srm.machine.drawing.values import hole_value
 from srm.machine.model import Constraint, Hole, Machine
 
 HEADING = Font(10.5, mono=False, bold=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from srm.machine.draw_cards import FORMULA
-from srm.machine.draw_text import Line, fold, lexicon, text_width, typeset
-from srm.machine.draw_values import hole_value, value_of
+from srm.machine.drawing.cards import FORMULA
+from srm.machine.drawing.pieces import Line, fold, lexicon, text_width, typeset
+from srm.machine.drawing.values import hole_value, value_of
 from srm.machine.model import Constraint, Machine, Node, Rule
 
 LETTERS = 64  # of a line, before it is folded

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from srm.machine.draw_arrange import BETWEEN, Arrangement, Placed, Step, arrange
-from srm.machine.draw_cards import HEADER, SMALL, Card, Text, card_of
-from srm.machine.draw_layout import GAP, Box, Layout, Link, Point, Route, place
-from srm.machine.draw_panels import panels_of
-from srm.machine.draw_text import Font, Piece
+from srm.machine.drawing.arrange import BETWEEN, Arrangement, Placed, Step, arrange
+from srm.machine.drawing.cards import HEADER, SMALL, Card, Text, card_of
+from srm.machine.drawing.layout import GAP, Box, Layout, Link, Point, Route, place
+from srm.machine.drawing.panels import panels_of
+from srm.machine.drawing.pieces import Font, Piece
 from srm.machine.model import Constraint, Machine
 
 TITLE = Font(17, bold=True)

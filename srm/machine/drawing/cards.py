@@ -2,7 +2,7 @@
 
 A card lists its node's rules in the order of the text, because that order is what `otherwise` is about: on the left the
 guard, on the right the pay; a rule that leaves has a port at the card's edge from which its arrow starts. Everything is
-measured here, relative to the card's upper left corner; `draw_scene` places the cards and `draw_svg` paints them.
+measured here, relative to the card's upper left corner; `scene` places the cards and `svg` paints them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from srm.machine.draw_text import Font, Lexicon, Line, Piece, fold, lexicon, line_width, typeset
-from srm.machine.draw_values import value_of
+from srm.machine.drawing.pieces import Font, Lexicon, Line, Piece, fold, lexicon, line_width, typeset
+from srm.machine.drawing.values import value_of
 from srm.machine.model import Hindsight, Machine, Node, Rule
 from srm.machine.terms import Term
 

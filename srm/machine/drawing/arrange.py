@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from srm.machine.draw_panels import Fit, Panel
-from srm.machine.draw_text import Font, text_width
+from srm.machine.drawing.panels import Fit, Panel
+from srm.machine.drawing.pieces import Font, text_width
 
 BETWEEN = 16.0  # panels
 BELOW = 28.0  # cards

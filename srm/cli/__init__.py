@@ -27,14 +27,19 @@ VERBS = {
     "import": Verb("srm.cli.machine", "Import", "turn a machine of another tool into an .srm file"),
     "words": Verb("srm.cli.task", "WordsOf", "list what a vocabulary can say"),
     "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
-    "demo": Verb("srm.cli.task", "Demo", "record, show, import and export demonstrations"),
+    "demo": Verb("srm.cli.task", "Demo", "record demonstrations of a task with its expert"),
+    "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
+    "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
+    "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 
 
 def usage() -> str:
-    verbs = "\n".join(f"  {verb:<8} {row.meaning}" for verb, row in VERBS.items())
-    return f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n`srm VERB --help` tells the flags of a verb."
+    verbs = "\n".join(f"  {verb:<12} {row.meaning}" for verb, row in VERBS.items())
+    return (
+        f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n`srm VERB --help` tells the flags of a verb."
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -44,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
         print(usage())
         return 0 if arguments else 2
     verb, *rest = arguments
+    if rest and f"{verb} {rest[0]}" in VERBS:
+        verb, *rest = f"{verb} {rest[0]}", *rest[1:]
     if verb not in VERBS:
         print(f"srm: there is no verb {verb}{near(verb, VERBS)}\n\n{usage()}", file=sys.stderr)
         return 2

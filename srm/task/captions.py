@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from srm.machine.words import NOTHING, Words, unpack_cell
+from srm.task.minigrid_words import ACTIONS, MINIGRID_WORDS
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Events, Trajectory, as_rollout
 
@@ -35,3 +36,7 @@ def describe(words: Words, events: Events, row: int) -> str:
         if value != NOTHING:
             parts.append(str(unpack_cell(value)) if values is None else values[value])
     return " ".join(parts)
+
+
+def action_name(words: Words, action: int) -> str:
+    return ACTIONS[action] if words is MINIGRID_WORDS else f"action {action}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from srm.machine.words import Attribute, Balance, Event, Words
 
-EMPTY, WALL, DOOR, KEY, BALL, BOX, GOAL = 1, 2, 4, 5, 6, 7, 8  # types of a cell
+EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA = range(1, 10)  # types of a cell; 0 is not seen
 OPEN, CLOSED, LOCKED = 0, 1, 2  # states of a door
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(7)  # actions
 ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")

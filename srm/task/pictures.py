@@ -15,8 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from srm.errors import DemonstrationError
-from srm.task.captions import captions
-from srm.task.minigrid_words import ACTIONS
+from srm.task.captions import action_name, captions
 from srm.task.record import UNKNOWN_SEED, replay
 from srm.task.table import Task
 from srm.trajectory import Demonstrations
@@ -49,12 +48,8 @@ def moments(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[
             yield Moment(picture, (f"{demonstrations.env_id}",), True)
         else:
             step = moment - 1
-            said = f"{moment}  {action_name(task, int(trajectory.actions[step]))}"
+            said = f"{moment}  {action_name(task.words, int(trajectory.actions[step]))}"
             yield Moment(picture, (said, *told[step]), bool(told[step]))
-
-
-def action_name(task: Task, action: int) -> str:
-    return ACTIONS[action] if task.words.name == "minigrid" else f"action {action}"
 
 
 def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, path: Path, pause: float) -> None:

@@ -1,0 +1,223 @@
+"""Verbs about tasks: their words, the table, and demonstrations."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import Positional, arg
+
+from srm.errors import DemonstrationError, TaskError, near
+from srm.machine.words import Balance, Words
+from srm.task.minigrid_words import MINIGRID_WORDS
+from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
+
+if TYPE_CHECKING:
+    from srm.trajectory import Demonstrations
+
+TaskName = Annotated[str, arg(metavar="TASK")]
+File = Annotated[Path, arg(metavar="FILE")]
+Dataset = Annotated[str, arg(metavar="DATASET")]
+Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
+
+
+@dataclass(frozen=True)
+class WordsOf:
+    vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = "minigrid"
+    """a vocabulary, or a task of your own (PACKAGE.MODULE:NAME)"""
+
+    def run(self) -> int:
+        print(tell_words(self._words()))
+        return 0
+
+    def _words(self) -> Words:
+        if self.vocabulary == MINIGRID_WORDS.name:
+            return MINIGRID_WORDS
+        if ":" in self.vocabulary or self.vocabulary in FAMILIES:
+            return find_task(self.vocabulary).words
+        hint = near(self.vocabulary, [MINIGRID_WORDS.name])
+        raise TaskError(f"there is no vocabulary {self.vocabulary}{hint or '; minigrid is one'}")
+
+
+def tell_words(words: Words) -> str:
+    lines = [f"{words.name}: events"]
+    for event in words.events:
+        has = ", ".join(event.attributes) or "-"
+        lines.append(f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act else ' (no act)'}")
+    lines.append("attributes")
+    for attribute in words.attributes:
+        values = "cells (x, y)" if attribute.values is None else ", ".join(attribute.values)
+        lines.append(f"  {attribute.name:<15} {attribute.meaning}: {values}")
+    if words.signals:
+        lines.append("signals")
+        lines += [f"  {signal.name:<15} {signal.meaning}" for signal in words.signals]
+    lines += ["known of every episode", "  at most one act happens at a step"]
+    lines += [f"  {_tell_balance(balance)}" for balance in words.balances]
+    return "\n".join(lines)
+
+
+def _tell_balance(balance: Balance) -> str:
+    difference = " + ".join(balance.plus) + "".join(f" - {name}" for name in balance.minus)
+    bounds = f"{balance.least} or more, but finite" if balance.most is None else f"{balance.least} to {balance.most}"
+    return f"{difference}: {bounds}"
+
+
+@dataclass(frozen=True)
+class Tasks:
+    def run(self) -> int:
+        print("\n\n".join(tell_task(task) for task in FAMILIES.values()))
+        return 0
+
+
+def tell_task(task: Task) -> str:
+    others = [short_name(env_id) for env_id in ENVIRONMENTS[task.name] if env_id != task.env_id]
+    rows = {
+        "environment": f"{short_name(task.env_id)}; also {', '.join(others)}",
+        "words": task.words.name,
+        "machines": ", ".join(task.machines),
+        "expert": "yes" if task.expert else "no",
+        "frames": f"{task.frames:,}",
+    }
+    lines = [f"{task.name}: {task.meaning}"]
+    for name, told in rows.items():
+        lines += textwrap.wrap(
+            told, 110, initial_indent=f"  {name:<13}", subsequent_indent=" " * 15, break_on_hyphens=False
+        )
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Demo:
+    task: Positional[TaskName]
+    """a task, or one of its environments: doorkey, DoorKey-16x16, ..."""
+    number: Annotated[int, arg(aliases=["-n"])] = 10
+    """how many demonstrations"""
+    seed: int = 0
+    """decides the worlds they are shown in"""
+    output: Output = None
+    """where to write them; by default the task's name with .npz"""
+
+    def run(self) -> int:
+        from srm.task.record import record
+
+        task = find_task(self.task)
+        path = _free_path(self.output or Path(f"{task.name}.npz"))
+        _write(record(task, self.number, self.seed), path)
+        return 0
+
+
+@dataclass(frozen=True)
+class DemoShow:
+    file: Positional[File]
+    """a file of demonstrations, or a task whose demonstrations are shipped"""
+    episode: Annotated[int, arg(aliases=["-e"])] = 0
+    """which one, counted from 0"""
+    output: Output = None
+    """write a .gif of every step, or a .png of the steps at which something happens"""
+    task: TaskName | None = None
+    """the task they are of, when it is one of your own"""
+    pause: float = 0.15
+    """seconds a step takes"""
+
+    def run(self) -> int:
+        from srm.task.demos import load, shipped
+
+        named = str(self.file) in FAMILIES and not self.file.exists()
+        path = shipped(FAMILIES[str(self.file)]) if named else self.file
+        demonstrations = load(path)
+        if not 0 <= self.episode < len(demonstrations):
+            raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
+        task = find_task(self.task or demonstrations.task)
+        _play(demonstrations, self.episode, task, self.pause)
+        if self.output is not None:
+            from srm.task.pictures import draw_demonstration
+
+            draw_demonstration(demonstrations, self.episode, task, self.output, self.pause)
+            print(f"written to {self.output}")
+        return 0
+
+
+def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float) -> None:
+    """Prints a line for each step; in a terminal, with the world above it."""
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    from srm.task.captions import action_name, captions
+    from srm.task.maps import LEGEND, draw_world
+
+    trajectory = demonstrations.trajectories[episode]
+    told = captions(task.vocabulary(), trajectory)
+    lines = [
+        f"{step + 1:>4}  {action_name(task.words, int(action)):<8} {'; '.join(told[step])}".rstrip()
+        for step, action in enumerate(trajectory.actions)
+    ]
+    outcome = "solved" if trajectory.ended and trajectory.total_reward > 0 else "not solved"
+    seed = demonstrations.seeds[episode]
+    title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
+    print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")
+    if sys.stdout.isatty() and task.words is MINIGRID_WORDS and seed >= 0:
+        from srm.task.expert_world import read_world
+        from srm.task.record import replay
+
+        console = Console()
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            for moment, env in enumerate(replay(demonstrations, episode, task.environment)):
+                line = lines[moment - 1] if moment else ""
+                live.update(Group(draw_world(read_world(env)), LEGEND, line), refresh=True)
+                time.sleep(pause)
+    print("\n".join(lines))
+
+
+@dataclass(frozen=True)
+class DemoImport:
+    dataset: Positional[Dataset]
+    """a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
+    task: TaskName
+    """the task it shows"""
+    output: Output = None
+    """where to write the demonstrations; by default the task's name with .npz"""
+
+    def run(self) -> int:
+        from srm.task.demo_minari import import_minari
+
+        task = find_task(self.task)
+        path = _free_path(self.output or Path(f"{task.name}.npz"))
+        _write(import_minari(self.dataset, task), path)
+        return 0
+
+
+@dataclass(frozen=True)
+class DemoExport:
+    file: Positional[File]
+    """a file of demonstrations"""
+    dataset: Positional[Dataset]
+    """what Minari shall call it: NAMESPACE/NAME-v0"""
+
+    def run(self) -> int:
+        from srm.task.demo_minari import export_minari
+        from srm.task.demos import load
+
+        export_minari(load(self.file), self.dataset)
+        print(f"{self.dataset}: added to the local Minari store")
+        return 0
+
+
+def _free_path(path: Path) -> Path:
+    if path.exists():
+        raise DemonstrationError(f"{path}: exists, and is not written over; choose another name with -o")
+    return path
+
+
+def _write(demonstrations: Demonstrations, path: Path) -> None:
+    from srm.task.demos import save
+
+    save(demonstrations, path)
+    mean = sum(trajectory.total_reward for trajectory in demonstrations.trajectories) / len(demonstrations)
+    print(
+        f"{path}: {len(demonstrations)} demonstrations of {demonstrations.task} in {demonstrations.env_id}, "
+        f"{demonstrations.frames} steps, mean return {mean:.3f}"
+    )

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
+
+
+MOST_SHOWN = 20  # mistakes told at once; a file of another kind would otherwise print one a line
+_MOST_KNOWN = 500  # words searched for a near one: 5 ms
 
 
 class SrmError(Exception):
@@ -17,8 +22,9 @@ class MachineError(SrmError):
     """The text of a machine, or a machine built in Python, is wrong; `problems` has one entry per mistake."""
 
     def __init__(self, *problems: str) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
+        self.problems = problems[:MOST_SHOWN]
+        more = ["... and more; mend these first"] if len(problems) > MOST_SHOWN else []
+        super().__init__("\n".join([*self.problems, *more]))
 
 
 class TaskError(SrmError):
@@ -43,5 +49,7 @@ class RunError(SrmError):
 
 def near(word: str, known: Iterable[str]) -> str:
     """The hint that ends a message about an unknown word: empty when nothing is near."""
-    close = difflib.get_close_matches(word, list(known), n=1)
+    if len(word) > 100:
+        return ""
+    close = difflib.get_close_matches(word, list(islice(known, _MOST_KNOWN)), n=1)
     return f"; did you mean {close[0]}?" if close else ""

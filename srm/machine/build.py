@@ -155,7 +155,8 @@ class Builder:
 
     def test(self, tree: Tree[Token]) -> Test:
         name, relation, value = tree.children
-        assert isinstance(relation, Tree) and isinstance(value, Tree)
+        assert isinstance(relation, Tree)
+        assert isinstance(value, Tree)
         words = [str(child) for child in value.children]
         told: str | Cell | AttributeOf
         match value.data:

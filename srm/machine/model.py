@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 
-from srm.errors import AssignmentError, MachineError, near
+from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import ONE, Form, add, expand, scale
 from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
 
@@ -201,7 +202,7 @@ class Machine:
     def __post_init__(self) -> None:
         from srm.machine.validate import find_problems  # validation reads models, so it cannot be imported before them
 
-        problems = list(find_problems(self))
+        problems = list(islice(find_problems(self), MOST_SHOWN + 1))
         if problems:
             raise InvalidMachine(self.name, problems)
 

@@ -1,8 +1,12 @@
-"""The text of a machine: where its logical lines begin and end, and how a mistake in it is shown.
+"""The text of a machine: where its logical lines begin and end, and how mistakes in it are shown.
 
 A logical line is one line of the file, plus the lines that continue it: those inside its parentheses, the one after a label
-(`name:` alone on a line), and those that begin with `and`, `or`, `//`, `->`, `+` or `*`. A comment begins with `#` and a space (a counter has no space after its `#`).
-Comments are blanked, not removed, so that every place in a logical line is a place in the file.
+(`name:` alone on a line), and those that begin with `and`, `or`, `//`, `->`, `+` or `*`. A comment begins with `#` and a
+space (a counter has no space after its `#`). Comments are blanked, not removed, so that every place in a logical line is a
+place in the file.
+
+The limits are far above any machine that people or programs write. They keep the time and the memory that a hostile file can
+take in proportion: a machine of `MOST_WORDS` words is read in about three seconds.
 """
 
 from __future__ import annotations
@@ -10,19 +14,25 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
-from srm.errors import MachineError
+from srm.errors import MOST_SHOWN, MachineError
 
-LARGEST_FILE = 1 << 20  # bytes; the largest shipped machine has 3,000
-DEEPEST_NESTING = 50
+LARGEST_FILE = 1 << 20  # bytes; the largest shipped machine has 6,000
+MOST_WORDS = 50_000  # words, numbers and signs of a file; the largest shipped machine has 1,100
+LONGEST_LINE = 10_000  # characters of a logical line; the longest shipped one has 230
+DEEPEST_NESTING = 30  # parentheses
 WIDEST_SHOWN = 110  # characters of a faulty line that are shown
 
-_COMMENT = re.compile(r'("[^"\n]*")|#(?=[ \t#!]|$)[^\n]*', re.MULTILINE)
+_COMMENT = re.compile(r'("[^"\n]*")|#(?=[ \t\r#!]|$)[^\n]*', re.MULTILINE)
 _CONTINUES = re.compile(r"(and\b|or\b|//|->|[+*])")
 _HEADER = re.compile(r"(machine|words|holes|counters|let|start|node|accept|constraint|otherwise|hindsight)\b")
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+Span = tuple[int, int]  # offset and length in the file
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,11 @@ class LogicalLine:
     def first_word(self) -> str:
         found = re.match(r"\w+", self.text)
         return found.group() if found else ""
+
+    @property
+    def span(self) -> Span:
+        """Of its first physical line."""
+        return self.start, len(self.text.split("\n", 1)[0])
 
 
 @dataclass(frozen=True)
@@ -50,45 +65,77 @@ class Source:
     def show(self, message: str, offset: int, length: int = 1) -> str:
         number = bisect_right(self.line_starts, offset)
         start = self.line_starts[number - 1]
-        line = self.text[start:].split("\n", 1)[0].rstrip("\r")
+        end = self.text.find("\n", start)
+        line = self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
         column = offset - start
         place = f"{self.file}:{number}:{column + 1}: {message}"
+        if not line.strip():
+            return place
         left = max(0, column - WIDEST_SHOWN // 2) if len(line) > WIDEST_SHOWN else 0
         shown = line[left : left + WIDEST_SHOWN]
-        shown = "".join(c if c.isprintable() else " " for c in shown)
+        shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in shown)
         length = max(1, min(length, len(shown) - (column - left)))
-        return f"{place}\n    {shown}\n    {' ' * (column - left)}{'^' * length}"
+        return f"{place}\n    {shown.rstrip()}\n    {' ' * (column - left)}{'^' * length}"
 
-    def logical_lines(self) -> tuple[list[LogicalLine], list[str]]:
-        """The logical lines, and what is wrong with their parentheses."""
-        blanked = _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), self.text)
-        lines: list[LogicalLine] = []
-        problems: list[str] = []
-        opened: list[int] = []  # where the open parentheses of the line under way stand
-        start, end = -1, 0  # of the line under way
-        for begin, text in _physical_lines(blanked):
-            stripped = text.strip()
-            if not stripped:
-                continue
-            first = begin + len(text) - len(text.lstrip())
-            if opened and _HEADER.match(stripped):
-                problems.append(self.show("this parenthesis is never closed", opened[-1]))
-                start, opened = -1, []
-            elif start >= 0 and not (opened or _CONTINUES.match(stripped) or blanked[end - 1] == ":"):
-                lines.append(LogicalLine(start, blanked[start:end]))
-                start = -1
-            if start < 0:
-                start = first
-            too_deep = _follow_parentheses(text, begin, opened)
-            if too_deep is not None:
-                problems.append(self.show(f"nested deeper than {DEEPEST_NESTING} parentheses", too_deep))
-                return lines, problems
-            end = begin + len(text.rstrip())
-        if opened:
-            problems.append(self.show("this parenthesis is never closed", opened[-1]))
-        elif start >= 0:
+
+@dataclass
+class Mistakes:
+    """What is wrong with a source."""
+
+    source: Source
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are more than will be told."""
+        return len(self.shown) > MOST_SHOWN
+
+    def add(self, message: str, span: Span) -> None:
+        if not self.enough:
+            self.shown.append(self.source.show(message, *span))
+
+    def refuse(self) -> None:
+        """Raises if there are any."""
+        if self.shown:
+            raise MachineError(*self.shown)
+
+
+def split_lines(source: Source, mistakes: Mistakes) -> list[LogicalLine]:
+    """The logical lines; what is wrong with their parentheses or their size is added to the mistakes."""
+    too_many = next(islice(_WORD.finditer(source.text), MOST_WORDS, None), None)
+    if too_many:
+        message = f"more than {MOST_WORDS:,} words and signs before this one, so this is not a machine"
+        mistakes.add(message, (too_many.start(), 1))
+        return []
+    blanked = _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), source.text)
+    lines: list[LogicalLine] = []
+    opened: list[int] = []  # where the open parentheses of the line under way stand
+    start, end = -1, 0  # of the line under way
+    for begin, text in _physical_lines(blanked):
+        stripped = text.strip()
+        if not stripped:
+            continue
+        if opened and _HEADER.match(stripped):
+            mistakes.add("this parenthesis is never closed", (opened[-1], 1))
+            start, opened = -1, []
+        elif start >= 0 and not (opened or _CONTINUES.match(stripped) or blanked[end - 1] == ":"):
             lines.append(LogicalLine(start, blanked[start:end]))
-        return lines, problems
+            start = -1
+        if start < 0:
+            start = begin + len(text) - len(text.lstrip())
+        end = begin + len(text.rstrip())
+        too_far = _follow_parentheses(text, begin, opened)
+        if too_far is not None:
+            mistakes.add(f"nested deeper than {DEEPEST_NESTING} parentheses", (too_far, 1))
+            return lines
+        if end - start > LONGEST_LINE:
+            mistakes.add(f"a line of more than {LONGEST_LINE:,} characters", (start, 1))
+            return lines
+    if opened:
+        mistakes.add("this parenthesis is never closed", (opened[-1], 1))
+    elif start >= 0:
+        lines.append(LogicalLine(start, blanked[start:end]))
+    return lines
 
 
 def _physical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -116,10 +163,9 @@ def read_source(path: str | Path) -> Source:
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise MachineError(
-            f"{path}: cannot be read ({error.strerror or error}); give the path of an .srm file"
-        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise MachineError(f"{str(path)!r}: cannot be read ({reason}); give the path of an .srm file") from None
     return source_of(data, str(path))
 
 
@@ -131,5 +177,8 @@ def source_of(data: bytes | str, file: str) -> Source:
     try:
         return Source(file, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise MachineError(f"{file}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8 text") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise MachineError(
+            f"{file}:{line}:{column}: byte {error.start} is not UTF-8; save the file as UTF-8 text"
+        ) from None

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from srm.machine.affine import Form, add, scale
+from srm.machine.affine import Form, Monomial, add, scale
 from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, events_of, needs_event, parts
 from srm.machine.words import NOTHING, Words, pack_cell
@@ -303,6 +303,7 @@ def tables_of(machine: Machine, words: Words) -> Tables:
 
 def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
     """The labels of open rules, the names of dynamic counters, and whether the node is dynamic (see the module's text)."""
+    compared = {label: _compared(machine, rule) for _, rule, label in machine.rules}
     open_rules: set[str] = set()
     dynamic: set[str] = set()
     dynamic_node = False
@@ -315,7 +316,7 @@ def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
                 if rule.tier != tier:
                     yields_to_open = any(other in open_rules for r, other in listed if r.tier < rule.tier)
                     tier = rule.tier
-                if yields_to_open or _depends(machine, rule, dynamic):
+                if yields_to_open or any(m.hole is not None or dynamic & set(m.counters) for m in compared[label]):
                     open_rules.add(label)
                     dynamic_node |= rule.target not in (None, node.name)
         for counter in machine.counters:
@@ -326,10 +327,10 @@ def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
             return open_rules, dynamic, dynamic_node
 
 
-def _depends(machine: Machine, rule: Rule, dynamic: set[str]) -> bool:
-    compared = [part for part in parts(rule.guard) if isinstance(part, Compare)]
-    monomials = [m for part in compared for side in (part.left, part.right) for m in machine.form(side)]
-    return any(m.hole is not None or dynamic & set(m.counters) for m in monomials)
+def _compared(machine: Machine, rule: Rule) -> list[Monomial]:
+    """What stands in the comparisons of the rule's guard."""
+    sides = [side for part in parts(rule.guard) if isinstance(part, Compare) for side in (part.left, part.right)]
+    return [monomial for side in sides for monomial in machine.form(side)]
 
 
 def _spoken_of(machine: Machine) -> set[str]:

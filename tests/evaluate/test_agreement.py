@@ -49,8 +49,8 @@ def by_reference(machine: Machine, rollouts: list[Stream], assignment: np.ndarra
     return np.concatenate(paid)
 
 
-def by_batch(machine: Machine, rollouts: list[Stream], holes: np.ndarray) -> np.ndarray:
-    program, carry, paid = Program(machine, WORDS), None, []
+def by_batch(program: Program, rollouts: list[Stream], holes: np.ndarray) -> np.ndarray:
+    carry, paid = None, []
     for part in rollouts:
         residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
         paid.append(batched.pay(residual, holes).dense())
@@ -65,20 +65,20 @@ def test_batched_pays_what_the_reference_pays_and_knows_its_slopes(
     machine: Machine, stream: Stream, cuts: list[int], data: st.DataObject
 ) -> None:
     holes = data.draw(assignments(machine, 3))
-    rollouts = pieces(stream, cuts)
-    paid = by_batch(machine, rollouts, holes)
+    program, rollouts = Program(machine, WORDS), pieces(stream, cuts)
+    paid = by_batch(program, rollouts, holes)
     for row, assignment in zip(paid, holes, strict=True):
         assert row.tolist() == by_reference(machine, rollouts, assignment).tolist()
-    assert_coefficients_are_slopes(machine, stream, holes)
+    assert_coefficients_are_slopes(program, stream, holes)
 
 
-def assert_coefficients_are_slopes(machine: Machine, stream: Stream, holes: np.ndarray) -> int:
+def assert_coefficients_are_slopes(program: Program, stream: Stream, holes: np.ndarray) -> int:
     """Wherever a small change of a hole leaves the same guards true, pay moves along its coefficients. How often it did."""
-    residual, _ = symbolic.read(Program(machine, WORDS), stream.events, stream.ended | stream.cut, stream.real)
+    residual, _ = symbolic.read(program, stream.events, stream.ended | stream.cut, stream.real)
     at = batched.pay(residual, holes, coefficients=True)
     assert at.coefficients is not None
     seen = 0
-    for index in range(len(machine.holes)):
+    for index in range(holes.shape[1]):
         moved = holes.copy()
         moved[:, index] += 1 / 64
         near = batched.pay(residual, moved)
@@ -95,11 +95,12 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
         stream = busy_stream(seed)
         rollouts = pieces(stream, rng.integers(0, 41, 3).tolist())
         holes = rng.integers(-8, 9, (2, len(machine.holes))) / 4.0
-        paid = by_batch(machine, rollouts, holes)
+        program = Program(machine, WORDS)
+        paid = by_batch(program, rollouts, holes)
         for row, assignment in zip(paid, holes, strict=True):
             assert row.tolist() == by_reference(machine, rollouts, assignment).tolist(), f"seed {seed}"
-        slopes += assert_coefficients_are_slopes(machine, stream, holes)
-        program, carry = Program(machine, WORDS), None
+        slopes += assert_coefficients_are_slopes(program, stream, holes)
+        carry = None
         for part in rollouts:
             residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
             repayments += len(residual.entries.repay_entry) > 0
@@ -114,11 +115,11 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
 def test_two_rules_that_hold_together_are_refused_by_both_or_by_none(
     machine: Machine, stream: Stream, data: st.DataObject
 ) -> None:
-    holes = data.draw(assignments(machine, 1))
+    holes, program = data.draw(assignments(machine, 1)), Program(machine, WORDS)
     try:
         expected = by_reference(machine, [stream], holes[0])
     except Ambiguous:
         with pytest.raises(Ambiguous, match="both hold"):
-            by_batch(machine, [stream], holes)
+            by_batch(program, [stream], holes)
     else:
-        assert by_batch(machine, [stream], holes)[0].tolist() == expected.tolist()
+        assert by_batch(program, [stream], holes)[0].tolist() == expected.tolist()

@@ -1,0 +1,231 @@
+"""`srm train` and `srm eval`: learn a policy, and tell how good one is."""
+
+from __future__ import annotations
+
+import cProfile
+import json
+import pstats
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from srm.errors import RunError
+from srm.experiment.training import Progress as Stand
+from srm.experiment.training import Training, TrainingRun, read_policy
+
+
+@dataclass(frozen=True)
+class Train:
+    """learn a policy on a task's reward or on a machine's"""
+
+    training: Annotated[Training, tyro.conf.arg(name="")] = field(default_factory=Training)
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless told"""
+    resume: Path | None = None
+    """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    tensorboard: bool = False
+    """write TensorBoard files into the run as well"""
+    profile: bool = False
+    """tell where the time went, and write profile.txt into the run"""
+
+    def run(self) -> int:
+        torch.set_num_threads(
+            1
+        )  # two threads wait for each other at every small product, 3 to 10 times slower if shared
+        run = self._begin()
+        folder = run.writer.folder
+        with ExitStack() as stack:
+            stopped = stack.enter_context(stop_on_interrupt())
+            show = stack.enter_context(shown_progress(run.frames, sys.stderr.isatty()))
+            board = stack.enter_context(tensorboard(folder)) if self.tensorboard else None
+            if self.profile:
+                stack.enter_context(profiled(folder / "profile.txt"))
+            rounds = run.rounds()
+            stack.callback(rounds.close)  # leaves a checkpoint
+            for stand in rounds:
+                show(stand)
+                if board is not None:
+                    board(stand)
+                if stopped():
+                    break
+        if stopped():
+            print(f"stopped at {run.learner.frames} frames; go on with: srm train --resume {folder}", file=sys.stderr)
+            return 130
+        summary = run.finish()
+        print(
+            f"{folder}: {summary['frames']} frames in {summary['seconds']:.0f} s, return {_number(summary['return'])}"
+        )
+        return 0
+
+    def _begin(self) -> TrainingRun:
+        training = self.training
+        if self.resume is not None:
+            if training.task:
+                raise RunError(f"--resume {self.resume} knows its task; leave {training.task} out")
+            return TrainingRun.resume(self.resume, training.frames)
+        if not training.task:
+            raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
+        return TrainingRun.begin(training, self.out or _folder(training))
+
+
+@dataclass(frozen=True)
+class Eval:
+    """tell how well a trained policy does"""
+
+    run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(name="run")]
+    """folder of a run; its policy, or its last checkpoint if it is not finished"""
+    env: str | None = None
+    """another environment of the task, such as a larger one"""
+    episodes: int = 1000
+    """how many to play"""
+    play: Literal["sampled", "greedy"] = "sampled"
+    """draw actions from the policy as in training, or always take the likeliest"""
+    seed: int = 0
+    """of the worlds and actions; never those of training"""
+    json: bool = False
+    """print JSON"""
+    replays: Path | None = None
+    """write the episodes of the first worlds to this file, to be looked at with `srm demo show`"""
+
+    def run(self) -> int:
+        from srm.task.table import find_task
+        from srm.train.trial import mean_estimate, share_estimate, trial
+
+        torch.set_num_threads(1)
+        if self.episodes < 1:
+            raise RunError(f"--episodes {self.episodes}: at least one is needed")
+        training, fill = read_policy(self.run_folder)
+        task = find_task(self.env or training.task)
+        worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
+        net = fill(training.learning.make_net(worlds))
+        found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
+        worlds.close()
+        told = {
+            "return": mean_estimate(found.total),
+            "success": share_estimate(found.solved),
+            "length": mean_estimate(found.length),
+        }
+        if self.json:
+            about = {"env_id": task.env_id, "episodes": len(found), "play": self.play}
+            print(json.dumps(about | {name: asdict(estimate) for name, estimate in told.items()}, indent=2))
+        else:
+            print(f"{task.env_id}, {len(found)} episodes, {self.play} actions; mean [95 % interval]")
+            for name, estimate in told.items():
+                print(f"  {name:<8} {estimate}")
+        return 0
+
+
+EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
+
+
+def _folder(training: Training) -> Path:
+    parts = (training.task, Path(training.reward).stem, training.learning.learner, training.learning.net)
+    return Path("runs") / "-".join([*(part.replace(":", ".") for part in parts), f"seed{training.seed}"])
+
+
+def _number(value: float | None) -> str:
+    return "unknown (no episode ended)" if value is None or value != value else f"{value:.3f}"
+
+
+@contextmanager
+def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C lets the round end; a second one does not wait."""
+    asked = False
+
+    def handle(*_: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        print("stopping after this round; once more to stop at once", file=sys.stderr)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]:
+    """A bar on a terminal; elsewhere a line every ten seconds."""
+    if not live:
+        yield _lines(frames)
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]:,.0f} frames/s  return {task.fields[reached]}  success {task.fields[success]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-")
+
+        def show(stand: Stand) -> None:
+            row = stand.row
+            known = {"reached": _number(row["return"]), "success": _number(row["success"])}
+            bar.update(task, completed=int(row["frames"]), speed=stand.speed, **known)
+
+        yield show
+
+
+def _lines(frames: int) -> Callable[[Stand], None]:
+    last = float("-inf")
+
+    def show(stand: Stand) -> None:
+        nonlocal last
+        if time.monotonic() - last < 10:
+            return
+        last = time.monotonic()
+        row = stand.row
+        left = (frames - row["frames"]) / max(stand.speed, 1e-9)
+        print(
+            f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
+            f"success {_number(row['success'])}  {left:.0f} s left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return show
+
+
+@contextmanager
+def tensorboard(folder: Path) -> Iterator[Callable[[Stand], None]]:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise RunError("--tensorboard needs the package tensorboard: pip install 'srm[tensorboard]'") from None
+    writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(stand: Stand) -> None:
+        for name, value in stand.row.items():
+            if name not in ("round", "frames") and value == value:
+                writer.add_scalar(name, value, int(stand.row["frames"]))
+
+    try:
+        yield write
+    finally:
+        writer.close()
+
+
+@contextmanager
+def profiled(path: Path) -> Iterator[None]:
+    profile = cProfile.Profile()
+    profile.enable()
+    try:
+        yield
+    finally:
+        profile.disable()
+        with path.open("w") as file:
+            pstats.Stats(profile, stream=file).sort_stats("cumulative").print_stats(80)
+        pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(20)

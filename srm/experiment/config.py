@@ -1,0 +1,63 @@
+"""Configs as JSON and back: frozen dataclasses of plain values, nested."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from srm.errors import RunError, near
+
+T = TypeVar("T")
+
+
+def to_plain(config: Any) -> dict[str, Any]:
+    """What `json` can write of a dataclass."""
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
+
+
+def from_plain(kind: type[T], values: Mapping[str, Any], where: str) -> T:
+    """The dataclass that `to_plain` was given. A field that it does not have is an error; one left out has its default."""
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    for name in values:
+        if name not in known:
+            raise RunError(f"{where}: {name} is not a field of this version{near(name, known)}")
+    return kind(**{name: _read(hints[name], value, f"{where}: {name}") for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_plain(value)
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _read(hint: Any, value: Any, where: str) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _read(arguments[0], value, where)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, Mapping):
+            raise RunError(f"{where}: {value!r}, expected the fields of {hint.__name__}")
+        return from_plain(hint, value, where)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        (inner,) = [argument for argument in arguments if argument is not type(None)]
+        return _read(inner, value, where)
+    if origin is typing.Literal:
+        if value not in arguments:
+            raise RunError(f"{where}: {value!r}, expected one of {', '.join(map(str, arguments))}")
+        return value
+    if origin is tuple:
+        return tuple(value)
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in (bool, int, float, str) and type(value) is not hint:
+        raise RunError(f"{where}: {value!r}, expected {hint.__name__}")
+    return Path(value) if hint is Path else value

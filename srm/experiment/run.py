@@ -1,0 +1,226 @@
+"""A run is a folder. This is the only code that writes one.
+
+    config.json           what was asked for, and the versions that did it; written once
+    machine.srm           the machine that paid, if one did
+    log.csv               one row a round
+    checkpoint/           round-<n>.safetensors: everything needed to go on; the last two
+    policy.safetensors    the weights at the end
+    summary.json          how it ended
+
+Every file but the log is written beside its place and then moved there, so that a reader, or a run that was killed at any
+moment, finds the old file or the new one. A row of the log is appended by one write; what a killed run logged after its last
+checkpoint is cut off when it is resumed, and the curve goes on in the same file. Weights are safetensors: nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from srm.errors import RunError
+
+CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
+KEPT = 2  # checkpoints
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """Arrays by name, and what else is needed to go on."""
+
+    path: Path
+    tensors: dict[str, np.ndarray]
+    state: dict[str, Any]  # has "round" and "frames"
+
+
+class RunWriter:
+    """Writes one run, alone: a second writer of the same folder is refused."""
+
+    def __init__(self, folder: Path, columns: Sequence[str] | None, lock: int) -> None:
+        self.folder = folder
+        self._columns = columns  # of the log; None: not known before its first row
+        self._lock = lock
+
+    @staticmethod
+    def create(folder: Path, config: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> RunWriter:
+        """A new run. It appears with its config and these text files in it, or not at all."""
+        if folder.exists():
+            raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
+        part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+        try:
+            part.mkdir(parents=True)
+            for name, content in {CONFIG: as_json(config), **(texts or {})}.items():
+                part.joinpath(name).write_text(content)
+            part.joinpath(CHECKPOINTS).mkdir()
+            part.rename(folder)
+        except OSError as error:
+            shutil.rmtree(part, ignore_errors=True)
+            raise _failed(folder, error) from None
+        return RunWriter(folder, None, _lock(folder))
+
+    @staticmethod
+    def resume(folder: Path) -> tuple[RunWriter, Checkpoint | None]:
+        """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
+        read_config(folder)
+        lock = _lock(folder)
+        for part in folder.rglob(".*.part"):
+            part.unlink()
+        checkpoint = last_checkpoint(folder)
+        columns = _cut_log(folder, -1 if checkpoint is None else int(checkpoint.state["round"]))
+        return RunWriter(folder, columns, lock), checkpoint
+
+    def row(self, values: Mapping[str, Any]) -> None:
+        """Appends a row to the log; the first one names the columns. A value that is not known is None or NaN: empty."""
+        text = io.StringIO()
+        if self._columns is None:
+            self._columns = list(values)
+            csv.writer(text, lineterminator="\n").writerow(self._columns)
+        unknown = [name for name in values if name not in self._columns]
+        assert not unknown, f"{LOG} has no column {unknown[0]}"
+        cells = [_cell(values.get(name)) for name in self._columns]
+        csv.writer(text, lineterminator="\n").writerow(cells)
+        path = self.folder / LOG
+        try:
+            with path.open("a") as file:
+                file.write(text.getvalue())
+        except OSError as error:
+            raise _failed(path, error) from None
+
+    def checkpoint(self, tensors: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> Path:
+        """Everything needed to go on after the round that `state` names."""
+        path = self.folder / CHECKPOINTS / f"round-{int(state['round']):08d}.safetensors"
+        write_weights(path, tensors, {"state": dict(state)})
+        for old in checkpoints(self.folder)[:-KEPT]:
+            old.unlink()
+        return path
+
+    def text(self, name: str, content: str) -> None:
+        """A text file of the run, such as its machine."""
+        write_bytes(self.folder / name, content.encode())
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        self.text(SUMMARY, as_json(summary))
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def as_json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2) + "\n"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What a run was asked to do."""
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise RunError(f"{folder} is not a run: it has no {CONFIG}") from None
+    except (ValueError, OSError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from None
+    if not isinstance(config, dict):
+        raise RunError(f"{path} is not the config of a run")
+    return config
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Oldest first."""
+    return sorted((folder / CHECKPOINTS).glob("round-*.safetensors"))
+
+
+def last_checkpoint(folder: Path) -> Checkpoint | None:
+    found = checkpoints(folder)
+    if not found:
+        return None
+    try:
+        tensors, about = read_weights(found[-1])
+        state = about["state"]
+        int(state["round"])
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it to go on from the one before") from None
+    return Checkpoint(found[-1], tensors, state)
+
+
+def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
+    """Arrays by name and a few words about them, in one file."""
+    contiguous = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    write_bytes(path, save_tensors(contiguous, metadata={"srm": json.dumps(dict(about))}))
+
+
+def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What `write_weights` wrote; a truncated or foreign file is refused by name."""
+    try:
+        content = path.read_bytes()
+        tensors = load_tensors(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        about = json.loads(header["__metadata__"]["srm"])
+    except FileNotFoundError:
+        raise RunError(f"{path} does not exist") from None
+    except (SafetensorError, ValueError):
+        raise RunError(f"{path} is truncated, or no weights at all ({path.stat().st_size} bytes)") from None
+    except (KeyError, TypeError):
+        raise RunError(f"{path} holds weights that another program wrote") from None
+    return tensors, about
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """The whole file or nothing: a reader never sees half of it, even if the machine stops."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _failed(path, error) from None
+
+
+def _failed(path: Path, error: OSError) -> RunError:
+    return RunError(f"{path} cannot be written: {error.strerror}; what was saved before is whole")
+
+
+def _lock(folder: Path) -> int:
+    """Held until it is closed or the process dies."""
+    handle = os.open(folder / CONFIG, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise RunError(f"{folder} is being written by another process") from None
+    return handle
+
+
+def _cut_log(folder: Path, last_round: int) -> list[str] | None:
+    """Leaves the rows up to a round, and no torn one. The columns, or None if no row was written."""
+    path = folder / LOG
+    if not path.exists():
+        return None
+    lines = path.read_text().split("\n")[:-1]  # what follows the last end of line is torn
+    if not lines:
+        path.unlink()
+        return None
+    columns = lines[0].split(",")
+    at = columns.index("round")
+    rows = [line for line in lines[1:] if int(line.split(",")[at]) <= last_round]
+    write_bytes(path, "".join(f"{line}\n" for line in [lines[0], *rows]).encode())
+    return columns
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else value

@@ -1,0 +1,205 @@
+"""Train one policy on the task's reward or on a machine's, in a run folder.
+
+`begin` or `resume` a run, then take its rounds: each is in the log when it is yielded, and closing the iterator early leaves a
+checkpoint. The caller draws progress.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+
+from srm.chance import stream
+from srm.errors import RunError
+from srm.evaluate.payer import Payer
+from srm.experiment.config import from_plain, to_plain
+from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, read_weights, write_weights
+from srm.machine.model import Machine
+from srm.machine.parse import find_machine, load
+from srm.task.table import find_task
+from srm.train.episodes import Recent
+from srm.train.learner import Learner, NotFinite, Pay, load_weights
+from srm.train.loop import task_pay, train
+from srm.train.make import LearnerConfig
+from srm.train.nets import Net
+
+POLICY = "policy.safetensors"
+MACHINE = "machine.srm"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is trained, on what, for how long."""
+
+    task: Annotated[str, tyro.conf.Positional] = ""
+    """a task or one of its environments, as `srm tasks` lists them"""
+    reward: str = "task"
+    """what the policy is paid: `task` for the task's own reward, or a machine: a file or a name of the library"""
+    frames: int = 0
+    """steps to play; 0: what the task's table says"""
+    seed: int = 0
+    """of worlds, weights and actions"""
+    checkpoint_seconds: float = 30.0
+    """how much work may be lost when the run is killed"""
+    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands after a round."""
+
+    row: dict[str, float]  # of the log
+    frames: int  # to be played in all
+    speed: float  # frames a second of this process, since it began
+
+
+class TrainingRun:
+    """One run under way."""
+
+    def __init__(self, training: Training, machine: Machine | None, checkpoint: Checkpoint | None) -> None:
+        self.training = training
+        task = find_task(training.task)
+        self.frames = training.frames or task.frames
+        self._pay: Pay = task_pay if machine is None else Payer(machine, task.vocabulary())
+        state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
+        began = int(state.get("round", 0))
+        # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
+        seed = training.seed if began == 0 else int(stream(training.seed, f"resumed at {began}").integers(2**31))
+        self.learner = training.learning.make(task.make_worlds(training.learning.ppo.worlds, seed), training.seed)
+        self._recent = Recent(past=state.get("recent"))
+        self._seconds = float(state.get("seconds", 0.0))
+        self._writer: RunWriter | None = None
+        if checkpoint is not None:
+            tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
+            try:
+                self.learner.load(tensors, int(state["frames"]), began)
+            except RunError as problem:
+                raise RunError(f"{checkpoint.path}: {problem}") from None
+
+    @staticmethod
+    def begin(training: Training, folder: Path) -> TrainingRun:
+        """A new run; what cannot be trained makes no folder."""
+        task = find_task(training.task)
+        machine = None if training.reward == "task" else find_machine(training.reward, {task.words.name: task.words})
+        run = TrainingRun(training, machine, None)
+        config = {"kind": "train", "training": to_plain(training), "env_id": task.env_id, "versions": versions()}
+        run._writer = RunWriter.create(folder, config, {} if machine is None else {MACHINE: str(machine)})
+        return run
+
+    @staticmethod
+    def resume(folder: Path, frames: int = 0) -> TrainingRun:
+        """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
+        training = training_of(folder)
+        machine = None if training.reward == "task" else load(folder / MACHINE)
+        writer, checkpoint = RunWriter.resume(folder)
+        run = TrainingRun(training, machine, checkpoint)
+        run._writer, run.frames = writer, frames or run.frames
+        return run
+
+    @property
+    def writer(self) -> RunWriter:
+        assert self._writer is not None
+        return self._writer
+
+    def rounds(self) -> Iterator[Progress]:
+        """Trains to the end. Closed early, it saves a checkpoint and can be resumed."""
+        start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
+        saved = start
+        whole = True  # whether the weights are those of a round that went well
+        try:
+            for round in train(self.learner, self._pay, self.frames):
+                self._recent.add(round.episodes)
+                now = time.monotonic()
+                self._seconds = earlier + now - start
+                row = {
+                    "round": round.index,
+                    "frames": round.frames,
+                    "seconds": self._seconds,
+                    **self._recent.means(),
+                    "episodes": len(round.episodes),
+                    "paid": round.paid,
+                    **round.losses,
+                }
+                self.writer.row(row)
+                if now - saved >= self.training.checkpoint_seconds:
+                    self._save()
+                    saved = now
+                yield Progress(row, self.frames, (round.frames - before) / max(now - start, 1e-9))
+        except NotFinite as problem:
+            whole = False
+            raise RunError(self._diverged(str(problem))) from None
+        finally:
+            if whole:
+                self._save()
+            self.writer.close()
+            self.learner.player.worlds.close()
+
+    def finish(self) -> dict[str, Any]:
+        """Writes the policy and the summary of a run that has come to its end."""
+        config = to_plain(self.training.learning)
+        write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
+        means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
+        summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
+        self.writer.finish(summary)
+        return summary
+
+    def _save(self) -> None:
+        state = {
+            "round": self.learner.rounds,
+            "frames": self.learner.frames,
+            "seconds": self._seconds,
+            "recent": self._recent.past(),
+        }
+        self.writer.checkpoint({name: value.numpy() for name, value in self.learner.tensors().items()}, state)
+
+    def _diverged(self, problem: str) -> str:
+        last = checkpoints(self.writer.folder)
+        good = f"the last good checkpoint is {last[-1]}" if last else "no checkpoint was written before"
+        return f"{self.writer.folder}: {problem}; {good}; try a smaller --ppo.learning-rate"
+
+
+def training_of(folder: Path) -> Training:
+    """What a run was asked to train."""
+    config = read_config(folder)
+    if config.get("kind") != "train":
+        raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm train`")
+    return from_plain(Training, config["training"], str(folder / "config.json"))
+
+
+def read_policy(folder: Path) -> tuple[Training, Callable[[Net], Net]]:
+    """What a run trained, and how to fill a network of its kind with the weights it has reached."""
+    training = training_of(folder)
+    path = folder / POLICY
+    if not path.exists():
+        found = checkpoints(folder)
+        if not found:
+            raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
+        path = found[-1]
+    tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
+
+    def fill(net: Net) -> Net:
+        try:
+            load_weights(net, "net", tensors)
+        except RunError as problem:
+            raise RunError(f"{path}: {problem}") from None
+        return net
+
+    return training, fill
+
+
+def versions() -> dict[str, str]:
+    packages = ("srm", "torch", "numpy", "gymnasium", "minigrid", "envpool")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def net_weights(learner: Learner) -> dict[str, np.ndarray]:
+    return {f"net.{name}": value.numpy() for name, value in learner.net.state_dict().items()}

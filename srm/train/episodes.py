@@ -1,0 +1,73 @@
+"""The episodes that ended in a rollout: their return, length, and whether they were solved.
+
+Return is the task's own reward, whatever the learner was paid; an episode with any of it is solved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from srm.trajectory import Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """[E] of each, in order of world and step."""
+
+    world: np.ndarray
+    total: np.ndarray  # the return
+    length: np.ndarray
+
+    @property
+    def solved(self) -> np.ndarray:
+        return self.total > 0
+
+    def __len__(self) -> int:
+        return len(self.world)
+
+
+class EpisodeBook:
+    """Follows consecutive rollouts of the same worlds, in which an episode may take several."""
+
+    def __init__(self, worlds: int) -> None:
+        self._total, self._length = np.zeros(worlds), np.zeros(worlds, np.int64)  # so far, of the episode under way
+
+    def read(self, rollout: Rollout) -> Episodes:
+        """Those that ended in this rollout."""
+        total = self._total + np.cumsum(rollout.task_reward * rollout.real, axis=0, dtype=np.float64)  # [T, B]
+        length = self._length + np.cumsum(rollout.real, axis=0)
+        world, step = np.nonzero((rollout.ended | rollout.cut).T)
+        follows = np.zeros(len(world), np.bool_)  # another episode of the same world in this rollout
+        follows[1:] = world[1:] == world[:-1]
+        at_end = [sums[step, world] for sums in (total, length)]
+        before = [np.where(follows, np.roll(sums, 1), 0) for sums in at_end]
+        self._total, self._length = total[-1], length[-1]
+        for carried, sums in zip((self._total, self._length), at_end, strict=True):
+            last = np.append(world[1:] != world[:-1], True)[: len(world)]
+            carried[world[last]] -= sums[last]
+        return Episodes(world, at_end[0] - before[0], at_end[1] - before[1])
+
+
+class Recent:
+    """The last hundred episodes, for a curve that can be read."""
+
+    def __init__(self, size: int = 100, past: list[list[float]] | None = None) -> None:
+        self._last: deque[list[float]] = deque(past or [], maxlen=size)  # [return, length]
+
+    def add(self, episodes: Episodes) -> None:
+        self._last.extend([float(t), float(n)] for t, n in zip(episodes.total, episodes.length, strict=True))
+
+    def means(self) -> dict[str, float]:
+        """NaN before the first episode has ended."""
+        if not self._last:
+            return {"return": math.nan, "success": math.nan, "length": math.nan}
+        total, length = np.array(self._last).T
+        return {"return": float(total.mean()), "success": float((total > 0).mean()), "length": float(length.mean())}
+
+    def past(self) -> list[list[float]]:
+        """What a checkpoint keeps."""
+        return list(self._last)

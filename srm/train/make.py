@@ -1,0 +1,42 @@
+"""Learners and their networks by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from srm.task.worlds import Worlds
+from srm.train.agac import Agac, AgacConfig, agac_towers
+from srm.train.learner import Learner
+from srm.train.nets import Kind, Net, NetConfig
+from srm.train.ppo import Ppo, PpoConfig, towers
+from srm.train.ride import Ride, RideConfig
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """Which learner with which network; only the part of the chosen learner is read."""
+
+    learner: Literal["ppo", "agac", "ride"] = "ppo"
+    """how the policy learns"""
+    net: Kind = "cnn"
+    """what the policy is: convolutions over the last frames, an LSTM over one frame, or an MLP for plain vectors"""
+    network: NetConfig = field(default_factory=NetConfig)
+    ppo: PpoConfig = field(default_factory=PpoConfig)
+    agac: AgacConfig = field(default_factory=AgacConfig)
+    ride: RideConfig = field(default_factory=RideConfig)
+
+    def make(self, worlds: Worlds, seed: int) -> Learner:
+        if self.learner == "agac":
+            return Agac(worlds, self.net, self.network, self.ppo, self.agac, seed)
+        if self.learner == "ride":
+            return Ride(worlds, self.net, self.network, self.ppo, self.ride, seed)
+        return Ppo(worlds, self.net, self.network, self.ppo, seed)
+
+    def make_net(self, worlds: Worlds) -> Net:
+        """The policy's network alone, to be filled with weights."""
+        if self.learner == "agac":
+            plans = agac_towers(worlds.actions, self.agac)
+        else:
+            plans = towers(worlds.actions, self.network.towers)
+        return Net(self.net, worlds.view_shape, self.network, plans, seed=0)

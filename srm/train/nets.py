@@ -1,0 +1,231 @@
+"""Policies as networks: towers that turn what is seen into logits and values, with or without memory.
+
+    frames  [R, D]      every frame that may be looked at, encoded (`Net.encode`)
+    rows    [S * N, L]  which L frames each sample sees, newest first; S steps of N sequences, step by step
+    memory  [N, M]      what a tower with memory knew before the first of the S steps
+    outputs [S * N, ..] logits [A], value, and whatever else a learner asks for
+
+A tower is a body (convolutions over cells, the same with an LSTM, or fully connected) and a head. Learners say which outputs
+they need and from which towers; networks, losses and worlds do not know each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from srm.errors import TaskError
+from srm.train.cells import CellConvolutions, Encoding, LinearElu, blank_frame, encode
+
+ROOT2 = math.sqrt(2)
+
+
+@dataclass(frozen=True)
+class NetConfig:
+    """The shape of the policy's network."""
+
+    stack: int = 4
+    """frames that the CNN sees at once; the LSTM always sees one"""
+    cells: Encoding = "one_hot"
+    """how a cell enters the first convolution: type, colour and state each as one of many, or as three numbers (the papers' way)"""
+    scale: float = 1 / 255
+    """factor on those three numbers"""
+    width: int = 256
+    """units after the CNN's convolutions, and in each layer of the MLP"""
+    memory: int = 32
+    """units of the LSTM"""
+    towers: Literal["shared", "separate"] = "shared"
+    """whether logits and value come from one tower or two; AGAC always has its three"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Samples as a network takes them: S steps of N sequences."""
+
+    frames: np.ndarray  # [R, D]
+    rows: np.ndarray  # [S * N, L] uint32, or [U, L] with `alike`
+    memory: Tensor  # [N, M]
+    begins: Tensor  # [S, N] bool: an episode begins with this step, so what was remembered is forgotten
+    alike: Tensor | None = None  # [S * N]: which of the U distinct rows each sample has
+
+
+@dataclass(frozen=True)
+class Output:
+    """One thing a tower says, and the scale of its first weights."""
+
+    name: str
+    size: int
+    gain: float
+
+
+@dataclass(frozen=True)
+class TowerPlan:
+    """What a learner asks of a tower."""
+
+    name: str
+    outputs: tuple[Output, ...]
+    hidden: int | None = None  # units of one more layer before the head
+
+
+class CnnBody(nn.Module):
+    """Convolutions over the last frames, then one wide layer."""
+
+    memory = 0
+
+    def __init__(self, shape: tuple[int, ...], config: NetConfig) -> None:
+        super().__init__()
+        self.lags = config.stack
+        self.convolutions = CellConvolutions(shape[0], shape[1], self.lags, config.cells, config.scale)
+        self.wide = LinearElu(self.convolutions.out, config.width)
+        self.out = config.width
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        return self.wide(self.convolutions(seen.frames, seen.rows)), seen.memory
+
+
+class LstmBody(nn.Module):
+    """Convolutions over one frame, then an LSTM; memory is its hidden numbers followed by its cells."""
+
+    lags = 1
+
+    def __init__(self, shape: tuple[int, ...], config: NetConfig) -> None:
+        super().__init__()
+        self.convolutions = CellConvolutions(shape[0], shape[1], 1, config.cells, config.scale)
+        self.lstm = nn.LSTMCell(self.convolutions.out, config.memory)
+        self.out = config.memory
+        self.memory = 2 * config.memory
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        x = self.convolutions(seen.frames, seen.rows)
+        x = (x if seen.alike is None else x[seen.alike]).view(*seen.begins.shape, -1)
+        memory, said = seen.memory, []
+        for step, begins in zip(x, seen.begins, strict=True):
+            kept = memory * ~begins[:, None]
+            hidden, cell = self.lstm(step, (kept[:, : self.out], kept[:, self.out :]))
+            memory = torch.cat([hidden, cell], dim=1)
+            said.append(hidden)
+        return torch.cat(said), memory
+
+
+class MlpBody(nn.Module):
+    """Two fully connected tanh layers on a view taken as plain numbers."""
+
+    lags = 1
+    memory = 0
+
+    def __init__(self, shape: tuple[int, ...], config: NetConfig) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(math.prod(shape), config.width), nn.Tanh(), nn.Linear(config.width, config.width), nn.Tanh()
+        )
+        self.out = config.width
+
+    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        return self.layers(torch.from_numpy(seen.frames[seen.rows[:, 0]])), seen.memory
+
+
+Kind = Literal["cnn", "lstm", "mlp"]
+BODIES: dict[str, type[CnnBody | LstmBody | MlpBody]] = {"cnn": CnnBody, "lstm": LstmBody, "mlp": MlpBody}
+
+
+class Tower(nn.Module):
+    """A body and one head for all its outputs."""
+
+    def __init__(self, plan: TowerPlan, body: CnnBody | LstmBody | MlpBody) -> None:
+        super().__init__()
+        self.plan, self.body = plan, body
+        self.hidden = LinearElu(body.out, plan.hidden) if plan.hidden else None
+        self.head = nn.Linear(plan.hidden or body.out, sum(output.size for output in plan.outputs))
+
+    def forward(self, seen: Seen) -> tuple[dict[str, Tensor], Tensor]:
+        x, memory = self.body(seen)
+        y = self.head(x if self.hidden is None else self.hidden(x))
+        if seen.alike is not None and not self.body.memory:
+            y = y[seen.alike]
+        parts = y.split([output.size for output in self.plan.outputs], dim=1)
+        said = {
+            output.name: part.squeeze(1) if output.size == 1 else part
+            for output, part in zip(self.plan.outputs, parts, strict=True)
+        }
+        return said, memory
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Orthogonal weights, zero biases; each output with its own gain."""
+        for module in self.modules():
+            if isinstance(module, CellConvolutions):
+                module.initialise(generator)
+            elif isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, gain=ROOT2, generator=generator)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.LSTMCell):
+                for name, weight in module.named_parameters():
+                    if name.startswith("weight"):
+                        nn.init.orthogonal_(weight, generator=generator)
+                    else:
+                        nn.init.zeros_(weight)
+        begin = 0
+        for output in self.plan.outputs:
+            rows = torch.empty(output.size, self.head.in_features)
+            nn.init.orthogonal_(rows, gain=output.gain, generator=generator)
+            with torch.no_grad():
+                self.head.weight[begin : begin + output.size] = rows
+            begin += output.size
+
+
+class Net(nn.Module):
+    """All towers of a learner, seeing the same frames, each with a memory of its own."""
+
+    def __init__(
+        self, kind: Kind, shape: tuple[int, ...], config: NetConfig, plans: Sequence[TowerPlan], seed: int
+    ) -> None:
+        super().__init__()
+        if kind != "mlp" and (len(shape) != 3 or shape[2] != 3):
+            raise TaskError(f"--net {kind} reads MiniGrid's view [width, height, 3], not {list(shape)}; use --net mlp")
+        self.kind, self.shape = kind, shape
+        self.towers = nn.ModuleDict({plan.name: Tower(plan, BODIES[kind](shape, config)) for plan in plans})
+        bodies = [tower.body for tower in self.towers.values()]
+        self.lags = bodies[0].lags
+        self._memories = [body.memory for body in bodies]
+        self.memory = sum(self._memories)
+        generator = torch.Generator().manual_seed(seed)
+        for tower in self.towers.values():
+            tower.initialise(generator)
+
+    def forward(self, seen: Seen) -> tuple[dict[str, Tensor], Tensor]:
+        """Every output of every tower, and all memories after the last step side by side."""
+        outputs: dict[str, Tensor] = {}
+        memories = []
+        for tower, memory in zip(self.towers.values(), seen.memory.split(self._memories, dim=1), strict=True):
+            own = Seen(seen.frames, seen.rows, memory, seen.begins, seen.alike)
+            said, memory_after = tower(own)
+            outputs |= said
+            memories.append(memory_after)
+        return outputs, memories[0] if len(memories) == 1 else torch.cat(memories, dim=1)
+
+    @contextmanager
+    def fixed(self) -> Iterator[None]:
+        """Forward passes alone, with the weights as they are."""
+        with torch.no_grad(), ExitStack() as stack:
+            for module in self.modules():
+                if isinstance(module, CellConvolutions):
+                    stack.enter_context(module.fixed())
+            yield
+
+    def encode(self, views: np.ndarray) -> np.ndarray:
+        """Views [..., *shape] as frames [..., D]."""
+        if self.kind != "mlp":
+            return encode(views)
+        return views.reshape(*views.shape[: views.ndim - len(self.shape)], -1).astype(np.float32)
+
+    def blank(self) -> np.ndarray:
+        """The frame [D] of a step before the episode began."""
+        if self.kind != "mlp":
+            return blank_frame(self.shape[0] * self.shape[1])
+        return np.zeros(math.prod(self.shape), np.float32)

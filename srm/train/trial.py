@@ -1,0 +1,78 @@
+"""How well a policy does: episodes played for the record alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from srm.task.worlds import Worlds
+from srm.train.collect import Player
+from srm.train.episodes import EpisodeBook, Episodes
+from srm.train.nets import Net
+from srm.trajectory import Rollout
+
+
+def trial(
+    net: Net,
+    worlds: Worlds,
+    episodes: int,
+    *,
+    greedy: bool,
+    seed: int,
+    steps: int = 128,
+    watch: Callable[[Rollout], None] | None = None,
+) -> Episodes:
+    """The first episodes of each world, the same number of each (or one more).
+
+    A world's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
+    """
+    quota = np.full(worlds.count, episodes // worlds.count)
+    quota[: episodes % worlds.count] += 1
+    player, book = Player(worlds, net, steps, seed), EpisodeBook(worlds.count)
+    found: list[Episodes] = []
+    while (quota > 0).any():
+        rollout = player.collect(greedy).rollout
+        if watch is not None:
+            watch(rollout)
+        ended = book.read(rollout)
+        counted = _rank(ended.world) < quota[ended.world]
+        np.subtract.at(quota, ended.world[counted], 1)
+        found.append(Episodes(ended.world[counted], ended.total[counted], ended.length[counted]))
+    return Episodes(*(np.concatenate([getattr(part, name) for part in found]) for name in ("world", "total", "length")))
+
+
+def _rank(sorted_groups: np.ndarray) -> np.ndarray:
+    """0, 1, 2, ... within each run of equal numbers."""
+    starts = np.flatnonzero(np.append(True, sorted_groups[1:] != sorted_groups[:-1]))[: len(sorted_groups)]
+    lengths = np.diff(np.append(starts, len(sorted_groups)))
+    return np.arange(len(sorted_groups)) - np.repeat(starts, lengths)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and the 95 % interval it lies in."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def mean_estimate(values: np.ndarray) -> Estimate:
+    """Normal approximation; a single value has no spread, and its interval is itself."""
+    mean = float(values.mean())
+    half = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return Estimate(mean, mean - half, mean + half)
+
+
+def share_estimate(hits: np.ndarray) -> Estimate:
+    """Wilson's interval, which stays within 0 and 1 and has a width even when all or none hit."""
+    n, p, z = len(hits), float(hits.mean()), 1.96
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return Estimate(p, middle - half, middle + half)

@@ -1,0 +1,70 @@
+"""What can be proved about a machine before anything is trained, for every assignment its constraint allows.
+
+    check(machine)           a Report on its constraint, rules, nodes, holes and loops
+    compare(machine, other)  a Report on whether two machines pay the same
+
+Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from srm.machine.checks.against import MOST_STEPS, SECONDS, check_against
+from srm.machine.checks.constraint import check_constraint, find_contradiction
+from srm.machine.checks.implied import check_implied
+from srm.machine.checks.loops import check_farming
+from srm.machine.checks.report import Finding, Report, Step, Witness
+from srm.machine.checks.rules import check_determinism, check_holes, find_living
+from srm.machine.checks.solve import Prover
+from srm.machine.checks.subject import Subject
+from srm.machine.model import Machine
+from srm.machine.parse import require_words
+from srm.machine.words import Words
+
+__all__ = ["Finding", "Report", "Step", "Witness", "check", "compare"]
+
+
+def subject_of(machine: Machine, words: Words | None, constraint: str | None) -> Subject:
+    """The machine under the constraint of that name: None is its first, "none" asks without any."""
+    if words is not None:
+        require_words(machine, words)
+    chosen = None if constraint == "none" else machine.constraint(constraint)
+    return Subject(machine, words, chosen)
+
+
+def check(machine: Machine, words: Words | None = None, constraint: str | None = None) -> Report:
+    subject = subject_of(machine, words, constraint)
+    name = subject.constraint.name if subject.constraint else None
+    contradiction = find_contradiction(subject)
+    if contradiction:
+        # nothing is allowed, so everything would be true of what is allowed: ask the rest without the constraint
+        subject = replace(subject, constraint=None)
+    prover = Prover(subject)
+    findings = [contradiction] if contradiction else list(check_constraint(subject, prover))
+    living, about_rules = find_living(subject, prover)
+    findings += check_determinism(subject, prover, living.facts)
+    findings += about_rules
+    findings += check_holes(subject, living)
+    findings += check_implied(subject, prover)
+    findings += check_farming(subject, prover, living)
+    return Report(machine.name, name, tuple(findings))
+
+
+def compare(
+    machine: Machine,
+    other: Machine,
+    words: Words | None = None,
+    constraint: str | None = None,
+    *,
+    most_steps: int = MOST_STEPS,
+    seconds: float = SECONDS,
+) -> Report:
+    """Whether both machines pay the same on every trace, for every assignment that the first one's constraint allows."""
+    subject = subject_of(machine, words, constraint)
+    if words is not None:
+        require_words(other, words)
+    contradiction = find_contradiction(subject)
+    findings = [contradiction] if contradiction else list(check_against(subject, other, most_steps, seconds))
+    name = subject.constraint.name if subject.constraint else None
+    return Report(machine.name, name, tuple(findings), other.name)

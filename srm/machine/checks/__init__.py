@@ -1,0 +1,1 @@
+"""The questions that `srm.machine.check` asks of a machine, one module for each family."""

@@ -1,0 +1,153 @@
+"""Questions about the constraint: can it be met, which atoms contradict each other, which say nothing new, and whether
+the values of a concretized machine keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import z3
+
+from srm.machine.affine import add, scale
+from srm.machine.checks.conditions import TRUE, Condition, Sign, every, hole_form, number_form, sign
+from srm.machine.checks.report import Finding, Witness, assignment_text, form_text, fraction_text
+from srm.machine.checks.solve import EFFORT, Answer, Prover, encode_form
+from srm.machine.checks.subject import Subject, condition_of, margin
+from srm.machine.model import Row
+from srm.machine.terms import HoleTerm
+
+# Values are written with finitely many digits, so an equality, or a bound an optimiser stopped at, is kept up to this.
+TOLERANCE = Fraction(1, 10**9)
+
+
+def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:
+    """What there is to say about a constraint that can be met; nothing if the machine has none."""
+    if subject.constraint is None:
+        return
+    place = f"constraint {subject.constraint.name}"
+    if subject.values:
+        yield from _kept(subject, place)
+    if not subject.open_holes:
+        return
+    example = _roomy_example(subject, prover)
+    if example.possible:
+        witness = Witness(assignment=assignment_text(example.holes))
+        yield Finding("note", "constraint", place, "can be met", witness)
+    elif example.possible is None:
+        yield Finding("warning", "constraint", place, "not decided: whether it can be met")
+    else:
+        yield Finding("error", "constraint", place, "cannot be met with the values that are given")
+    yield from _redundant(subject)
+
+
+def _roomy_example(subject: Subject, prover: Prover) -> Answer:
+    """An assignment that keeps every atom with room to spare, or at least one that keeps them."""
+    room = every(sign(said.form, ">") for said in subject.allowed if isinstance(said, Sign) and said.relation == ">=")
+    roomy = prover.example(room)
+    return roomy if roomy.possible else prover.example(TRUE)
+
+
+class TrackedRows:
+    """The rows of a constraint in one solver, each behind a name, so that it can be told which of them matter."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = tuple(rows)
+        self.names = [z3.Bool(f"row {index}") for index in range(len(rows))]
+        self.solver = z3.Solver()
+        self.solver.set("rlimit", EFFORT)
+        self.solver.add([z3.Implies(n, encode(condition_of(row))) for n, row in zip(self.names, rows, strict=True)])
+
+    def core(self, chosen: Sequence[Row], broken: Sequence[Row] = ()) -> tuple[Row, ...] | None:
+        """A set of the chosen rows, none of which can be left out, that cannot be kept (while one of the `broken` is broken).
+
+        None: they can.
+        """
+        self.solver.push()
+        if broken:
+            self.solver.add(z3.Or([z3.Not(encode(condition_of(row))) for row in broken]))
+        kept = [name for name, row in zip(self.names, self.rows, strict=True) if any(row is c for c in chosen)]
+        found = None
+        if self.solver.check(kept) == z3.unsat:
+            found = self._minimal(list(self.solver.unsat_core()))
+        self.solver.pop()
+        return found
+
+    def _minimal(self, core: list[Any]) -> tuple[Row, ...]:
+        for name in list(core):
+            without = [other for other in core if not other.eq(name)]
+            if self.solver.check(without) == z3.unsat:
+                core = without
+        return tuple(
+            row for name, row in zip(self.names, self.rows, strict=True) if any(name.eq(kept) for kept in core)
+        )
+
+
+def find_contradiction(subject: Subject) -> Finding | None:
+    """Atoms that contradict each other, none of which can be left out."""
+    core = TrackedRows(subject.rows).core(subject.rows)
+    if core is None or subject.constraint is None:
+        return None
+    place = f"constraint {subject.constraint.name}"
+    witness = Witness(atoms=tuple(map(row_text, core)))
+    return Finding("error", "constraint", place, "cannot be met: these contradict each other", witness)
+
+
+def encode(condition: Condition) -> Any:
+    """A condition on holes alone as a Z3 formula."""
+    if isinstance(condition, Sign):
+        value = encode_form(condition.form)
+        return {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}[condition.relation]
+    return z3.BoolVal(condition == TRUE)
+
+
+def _redundant(subject: Subject) -> Iterator[Finding]:
+    assert subject.constraint is not None
+    tracked = TrackedRows(subject.rows)
+    for atom in subject.constraint.atoms:
+        own = [row for row in subject.rows if row.atom is atom]
+        core = tracked.core([row for row in subject.rows if row.atom is not atom], own) if own else ()
+        if core:
+            atoms = tuple(map(row_text, core))
+            message = "is implied by the other atoms, so it could be left out"
+            yield Finding("note", "constraint", str(atom), message, Witness(atoms=atoms))
+        elif core is not None:
+            yield Finding("note", "constraint", str(atom), "says nothing: it holds for every assignment")
+
+
+def _kept(subject: Subject, place: str) -> Iterator[Finding]:
+    """Whether the values keep each row that speaks of them alone, with what is left."""
+    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
+    broken = [row for row in decided if margin(row, subject.values) < -TOLERANCE]
+    for row in broken:
+        excess = fraction_text(-margin(row, subject.values))
+        held = assignment_text({name: subject.values[name] for name in row.coefficients})
+        yield Finding(
+            "error", "constraint", row_text(row), f"the values break this atom by {excess}", Witness(assignment=held)
+        )
+    if not broken and decided:
+        left = [f"{fraction_text(margin(row, subject.values))} left in {row_text(row)}" for row in decided]
+        yield Finding("note", "constraint", place, "the values keep it", Witness(atoms=tuple(left)))
+
+
+# Text
+
+
+def row_text(row: Row) -> str:
+    """The row as its atom is written or, where the atom speaks of many holes, the part of it that is this row."""
+    if isinstance(row.atom.left, tuple) and len(row.atom.left) == 1:
+        return str(row.atom)
+    label = f'"{row.atom.label}" ' if row.atom.label else ""
+    left = {name: c for name, c in row.coefficients.items() if c > 0}
+    right = {name: -c for name, c in row.coefficients.items() if c < 0}
+    relation = "=" if row.equality else "<="
+    if isinstance(row.atom.right, HoleTerm) and row.atom.right.name in left and not row.equality:
+        left, right, relation = right, left, ">="
+        return f"{label}{_side(left, -row.bound)} {relation} {_side(right, Fraction(0))}"
+    return f"{label}{_side(left, Fraction(0))} {relation} {_side(right, row.bound)}"
+
+
+def _side(coefficients: dict[str, Fraction], number: Fraction) -> str:
+    holes = [scale(hole_form(name), c) for name, c in coefficients.items()]
+    return form_text(add(*holes, number_form(number)))

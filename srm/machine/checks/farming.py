@@ -1,0 +1,282 @@
+"""Farming: loops that can be repeated for a positive total without the task being done.
+
+Three things are asked of each elementary loop (see `moves`), for the assignments the constraint allows:
+
+    can a round pay more than 0?                        if not, it cannot be farmed
+    does a guard, or the pay itself, wear out?          its counters only grow, and each round takes something from it
+    if it does not: is there a way to go round for ever   the guards as polynomials in the number of rounds
+
+In an endless run, what wears out happens finitely often, and the rest is a sum of elementary loops up to a bounded remainder;
+so if every loop that can pay wears out, no run can gain without end, however it mixes its loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+
+from srm.machine.affine import ONE, Form, Monomial, add, scale
+from srm.machine.checks.conditions import (
+    Condition,
+    Every,
+    Items,
+    Sign,
+    Some,
+    counter_form,
+    counters_of,
+    every,
+    items_of,
+    needed_signs,
+    number_form,
+    sign,
+    some,
+    substitute,
+)
+from srm.machine.checks.facts import reachable
+from srm.machine.checks.moves import Move
+from srm.machine.checks.solve import Answer, Prover
+from srm.machine.checks.subject import Subject
+from srm.machine.model import RepayEvery
+
+ROUNDS = "rounds so far"  # the unknown in which guards and pays of a repeated loop are polynomials
+MOST_CHOICES = 64
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An elementary loop: its moves, in an order in which they can be made if there is one."""
+
+    moves: tuple[Move, ...]
+    in_order: bool
+
+    @cached_property
+    def signature(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What a reader sees of it: where it is and what happens, whichever rules fire."""
+        return tuple(sorted((move.node, move.letter.events) for move in self.moves))
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(move.node for move in self.moves))
+
+    @cached_property
+    def counted(self) -> frozenset[str]:
+        return frozenset(name for move in self.moves for name in move.counts)
+
+    @property
+    def pay(self) -> Form:
+        return add(*(dict(move.pay) for move in self.moves))
+
+    @property
+    def paid(self) -> int:
+        """How many of its moves fire a rule."""
+        return sum(move.rule is not None for move in self.moves)
+
+
+# What a round can pay
+
+
+def can_gain(subject: Subject, loop: Loop) -> Condition:
+    """A round of the loop pays more than 0, for some counters and signals. Holds at least whenever it truly can.
+
+    Hindsight may re-pay a step later, so each step counts as the best of its own pay and every re-pay it may get.
+    """
+    options = [finally_paid(subject, move) for move in loop.moves]
+    size = 1
+    for option in options:
+        size *= len(option)
+    if size > MOST_CHOICES:
+        return Every()
+    return some(_can_be_positive(add(*chosen)) for chosen in product(*options))
+
+
+def gains_as_it_goes(subject: Subject, loop: Loop) -> Condition:
+    """The guards of all moves hold and together they pay more than 0, where each move has counters and signals of its own.
+
+    A move that recurs meets many counters and signals; the best of those it can meet stand for all.
+    """
+    conditions: list[Condition] = []
+    total: Form = {}
+    for number, move in enumerate(dict.fromkeys(loop.moves)):
+        if len(finally_paid(subject, move)) > 1:
+            return Every()  # hindsight reads counters at another time
+        conditions.append(_owned(move.condition, number))
+        total = add(total, scale(_owned_form(dict(move.pay), number), Fraction(loop.moves.count(move))))
+    return every((*conditions, sign(total, ">")))
+
+
+def _owned(condition: Condition, number: int) -> Condition:
+    match condition:
+        case Sign():
+            return sign(_owned_form(condition.form, number), condition.relation)
+        case Every(parts):
+            return every(_owned(part, number) for part in parts)
+        case Some(parts):
+            return some(_owned(part, number) for part in parts)
+        case _:
+            return condition
+
+
+def _owned_form(form: Form, number: int) -> Form:
+    """The form with counters and signals that belong to one move of a loop."""
+
+    def named(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"{name} at move {number}" for name in names)
+
+    return {Monomial(m.hole, named(m.counters), named(m.signals)): c for m, c in form.items()}
+
+
+def finally_paid(subject: Subject, move: Move) -> list[Form]:
+    """What the step may be worth in the end: its own pay, and what hindsight of rules that can still fire may make of it."""
+    ahead = reachable(subject, {move.node})
+    pays: dict[Items, Form] = {move.pay: dict(move.pay)}
+    for node, rule, _ in subject.machine.rules:
+        for change in rule.hindsight.changes if rule.hindsight and node.name in ahead else ():
+            events = change.events if isinstance(change, RepayEvery) else (change.milestone.event,)
+            if set(events) & set(move.letter.events):
+                form = subject.form(change.pay)
+                pays.setdefault(items_of(form), form)
+    return list(pays.values())
+
+
+def _can_be_positive(form: Form) -> Condition:
+    """For counters of at least 0 and any signals: the rest is above 0, or something that can grow counts for it."""
+    parts = _by_reading(form)
+    alone = sign(parts.pop(ONE, {}), ">")
+    grows = [sign(part, "!=" if reading.signals else ">") for reading, part in parts.items()]
+    return some((alone, *grows))
+
+
+def _by_reading(form: Form) -> dict[Monomial, Form]:
+    """The form's parts by the counters and signals they are multiplied with; the parts are forms of holes alone."""
+    parts: dict[Monomial, Form] = {}
+    for monomial, coefficient in form.items():
+        reading = Monomial(None, monomial.counters, monomial.signals)
+        parts[reading] = add(parts.get(reading, {}), {Monomial(monomial.hole): coefficient})
+    return parts
+
+
+# What wears out
+
+
+@dataclass(frozen=True)
+class Wear:
+    """A comparison `start - rounds * by > 0` (or >= 0) that a loop needs and that its counters bring down."""
+
+    sign: Sign
+    move: Move
+    start: Form  # with all counters at 0
+    by: Form  # what a round takes
+    when: Condition  # for which holes it does
+
+
+def wears(loop: Loop, refilled: frozenset[str]) -> Iterator[Wear]:
+    """The guards of a loop that going round uses up; counters in `refilled` can be reset again and again."""
+    for move in dict.fromkeys(loop.moves):
+        for needed in needed_signs(move.condition):
+            parts = _by_reading(needed.form)
+            start = parts.pop(ONE, {})
+            when = _falls(parts, loop, refilled)
+            if when is not None:
+                by = add(*(_times_counted(part, reading, loop) for reading, part in parts.items()))
+                yield Wear(needed, move, start, by, when)
+
+
+def _falls(parts: dict[Monomial, Form], loop: Loop, refilled: frozenset[str]) -> Condition | None:
+    """When the sum of these parts falls for ever as the loop is repeated, whatever happens beside it; None: never."""
+    if any(reading.signals or refilled & set(reading.counters) for reading in parts):
+        return None
+    own = [
+        part for reading, part in parts.items() if len(reading.counters) == 1 and reading.counters[0] in loop.counted
+    ]
+    if not own:
+        return None
+    return every((*(sign(part, "<=") for part in parts.values()), some(sign(part, "<") for part in own)))
+
+
+def _times_counted(part: Form, reading: Monomial, loop: Loop) -> Form:
+    """What one round takes from a part: minus its factor, as often as its counter counts in a round."""
+    if len(reading.counters) != 1:
+        return {}
+    times = sum(reading.counters[0] in move.counts for move in loop.moves)
+    return {monomial: -times * coefficient for monomial, coefficient in part.items()} if times else {}
+
+
+def wears_out(subject: Subject, loop: Loop, refilled: frozenset[str]) -> Condition:
+    """For which holes a guard of the loop, or what it pays, falls until it cannot go on for gain."""
+    guards = [wear.when for wear in wears(loop, refilled)]
+    pays = []
+    for move in dict.fromkeys(loop.moves):
+        parts = _by_reading(dict(move.pay))
+        parts.pop(ONE, None)
+        falls = _falls(parts, loop, refilled)
+        if falls is not None and len(finally_paid(subject, move)) == 1:
+            pays.append(falls)
+    return some((*guards, *pays))
+
+
+# Going round for ever
+
+
+def for_ever(prover: Prover, moves: Sequence[Move], facts: Sequence[Condition]) -> Answer:
+    """Whether this sequence of moves can be repeated without end for a total that grows without end, with an example."""
+    conditions, pays = [], []
+    readings = _readings(moves)
+    for move, reading in zip(moves, readings, strict=True):
+        conditions.append(_eventually(move.condition, reading))
+        pays.append(substitute(dict(move.pay), reading))
+    grows = _eventually_sign(add(*pays), ">")
+    return prover.example(every((*conditions, grows)), facts)
+
+
+def _readings(moves: Sequence[Move]) -> list[dict[str, Form]]:
+    """Before each move of a late round, what every counter reads: a number if the loop resets it, else it has grown."""
+    names = {name for move in moves for name in counters_of(move.condition)}
+    names |= {name for move in moves for monomial, _ in move.pay for name in monomial.counters}
+    per_round = {name: sum(name in move.counts for move in moves) for name in names}
+    readings: list[dict[str, Form]] = []
+    for position in range(len(moves)):
+        reading = {}
+        for name in sorted(names):
+            before = [*moves[position:], *moves[:position]]  # one round back, oldest first
+            last = max((index for index, move in enumerate(before) if name in move.resets), default=None)
+            if last is not None:
+                reading[name] = number_form(sum(name in move.counts for move in before[last:]))
+            else:
+                already = number_form(sum(name in move.counts for move in moves[:position]))
+                growth = {Monomial(None, (ROUNDS,)): number_form(per_round[name])[ONE]} if per_round[name] else {}
+                reading[name] = add(counter_form(name), already, growth)
+        readings.append(reading)
+    return readings
+
+
+def _eventually(condition: Condition, reading: dict[str, Form]) -> Condition:
+    """The condition from some round on: a polynomial keeps its sign once the number of rounds is large."""
+    match condition:
+        case Sign():
+            return _eventually_sign(substitute(condition.form, reading), condition.relation)
+        case Every(parts):
+            return every(_eventually(part, reading) for part in parts)
+        case Some(parts):
+            return some(_eventually(part, reading) for part in parts)
+        case _:
+            return condition
+
+
+def _eventually_sign(form: Form, relation: str) -> Condition:
+    powers: dict[int, Form] = {}
+    for monomial, coefficient in form.items():
+        kept = tuple(name for name in monomial.counters if name != ROUNDS)
+        power = len(monomial.counters) - len(kept)
+        rest = {Monomial(monomial.hole, kept, monomial.signals): coefficient}
+        powers[power] = add(powers.get(power, {}), rest)
+    if relation == "=":
+        return every(sign(part, "=") for part in powers.values())
+    if relation == "!=":
+        return some(sign(part, "!=") for part in powers.values())
+    decided = sign(powers.pop(0, {}), relation)
+    for _, part in sorted(powers.items()):
+        decided = some((sign(part, ">"), every((sign(part, "="), decided))))
+    return decided

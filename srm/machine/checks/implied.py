@@ -1,0 +1,129 @@
+"""What the constraint says of each hole without writing it down, and what a label promises that the constraint does not
+keep: a hole forced to one value, a sign that is forced, a "reward" that may be negative.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from srm.machine.affine import add
+from srm.machine.checks.conditions import TRUE, Condition, hole_form, number_form, sign
+from srm.machine.checks.report import Finding, Witness, assignment_text, fraction_text
+from srm.machine.checks.solve import Prover
+from srm.machine.checks.subject import Subject
+from srm.machine.model import Atom, EveryHole
+from srm.machine.terms import HoleTerm, Term
+
+PROMISES = {"reward": ">", "award": ">", "encourage": ">", "bonus": ">", "penal": "<", "punish": "<", "discourage": "<"}
+SHORTEST_STEM = 3  # letters of a hole's name that must stand in a label to be taken for it
+
+
+def check_implied(subject: Subject, prover: Prover) -> Iterator[Finding]:
+    if subject.constraint is None or not subject.open_holes:
+        return
+    forced = _forced(subject, prover)
+    for name, value in forced.items():
+        message = f"the constraint forces ?{name} = {fraction_text(value)}"
+        yield Finding("warning", "implied", f"?{name}", message)
+    yield from _signs(subject, prover, [name for name in subject.open_holes if name not in forced])
+    for atom in subject.constraint.atoms:
+        yield from _promise(subject, prover, atom)
+
+
+def _forced(subject: Subject, prover: Prover) -> dict[str, Fraction]:
+    """The holes that can have one value only."""
+    example = prover.example(TRUE)
+    found = {}
+    for name in subject.open_holes if example.possible else ():
+        elsewhere = sign(add(hole_form(name), number_form(-example.holes[name])), "!=")
+        if prover.can(elsewhere) is False:
+            found[name] = example.holes[name]
+    return found
+
+
+def _of(name: str, relation: str) -> Condition:
+    return sign(hole_form(name), relation)
+
+
+def _signs(subject: Subject, prover: Prover, names: Sequence[str]) -> Iterator[Finding]:
+    known: dict[str, list[str]] = {"> 0": [], ">= 0": [], "<= 0": [], "< 0": [], "": []}
+    for name in names:
+        above, below, zero = (prover.can(_of(name, relation)) is not False for relation in (">", "<", "="))
+        bound = "" if above and below else ">= 0" if above else "<= 0"
+        known[bound if zero or not bound else bound.replace("=", "")].append(f"?{name}")
+    for bound, holes in known.items():
+        if holes and bound:
+            yield Finding("note", "implied", "", f"signs that are forced: {', '.join(holes)} {bound}")
+    if known[""]:
+        yield Finding("note", "implied", "", f"signs that are not forced: {', '.join(known[''])}")
+
+
+# Labels
+
+
+def _promise(subject: Subject, prover: Prover, atom: Atom) -> Iterator[Finding]:
+    """A label that speaks of a reward or a penalty names a sign; the constraint should force it."""
+    promised = promise_of(atom)
+    meant = hole_meant(atom, subject) if promised else None
+    if promised is None or meant is None or meant not in subject.open_holes:
+        return
+    kind = "reward" if promised == ">" else "penalty"
+    wrong = prover.example(_of(meant, "<" if promised == ">" else ">"))
+    if wrong.possible:
+        message = f"the label speaks of a {kind}, but the constraint does not force ?{meant} {promised}= 0"
+        yield Finding("warning", "implied", str(atom), message, Witness(assignment=assignment_text(wrong.holes)))
+    elif prover.can(_of(meant, promised)) is False:
+        message = f"the label speaks of a {kind}, but the constraint never allows ?{meant} {promised} 0"
+        yield Finding("warning", "implied", str(atom), message)
+
+
+def promise_of(atom: Atom) -> str | None:
+    """The sign that the atom's label promises: ">", "<", or None if it promises none."""
+    words = re.findall(r"\w+", (atom.label or "").lower())
+    found = (promised for word in words for stem, promised in PROMISES.items() if word.startswith(stem))
+    return next(found, None)
+
+
+def hole_meant(atom: Atom, subject: Subject) -> str | None:
+    """The hole whose sign the label is about; None where the atom is about a sum as a whole.
+
+    An atom about every hole is about the one it compares them with; an atom with one hole about that one. Of several holes
+    the one whose name the label contains is meant (`?drop_unused`: "penalize dropping unused key") or, if the label contains
+    none better than others, the one that stands alone on the side that the label speaks of (`?see >= ?open + ?unlock`).
+    """
+    if isinstance(atom.left, EveryHole):
+        return atom.right.name if isinstance(atom.right, HoleTerm) else None
+    holes = sorted({name for row in atom.rows(subject.machine.hole_names) for name in row.coefficients})
+    if len(holes) == 1:
+        return holes[0]
+    if len(atom.left) > 1:
+        return None
+    likeness = {name: _likeness(name, atom.label or "") for name in holes}
+    best = max(likeness.values(), default=0.0)
+    nearest = [name for name in holes if likeness[name] == best]
+    if best > 0 and len(nearest) == 1:
+        return nearest[0]
+    return _alone(atom)
+
+
+def _likeness(name: str, label: str) -> float:
+    """The share of the hole's name, part by part, that the label's words contain: drop_used in "dropping used key" is 1."""
+    words = re.findall(r"\w+", label.lower())
+    pieces = name.lower().split("_")
+
+    def said(piece: str) -> bool:
+        return any(len(piece) >= SHORTEST_STEM and (word.startswith(piece) or piece.startswith(word)) for word in words)
+
+    return sum(map(said, pieces)) / len(pieces)
+
+
+def _alone(atom: Atom) -> str | None:
+    """The hole that alone makes up the side which the label raises (a reward) or lowers (a penalty)."""
+    assert isinstance(atom.left, tuple)
+    raised: Term
+    lowered: Term
+    raised, lowered = (atom.left[0], atom.right) if atom.relation == ">=" else (atom.right, atom.left[0])
+    side = raised if promise_of(atom) == ">" else lowered
+    return side.name if isinstance(side, HoleTerm) else None

@@ -1,0 +1,196 @@
+"""Two machines side by side, for the question whether they pay the same.
+
+Holes are matched by name: a hole of both is one unknown, and one that only one machine has a value for takes that value in the
+other, so that a concretized machine can be compared with the open one it came from. Counters belong to their machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from srm.machine.affine import Form
+from srm.machine.checks.conditions import (
+    FALSE,
+    Condition,
+    counter_form,
+    given,
+    literals_of,
+    substitute,
+    with_counters,
+)
+from srm.machine.checks.letters import Letter, Value, alphabet, attribute_values
+from srm.machine.checks.moves import counting
+from srm.machine.checks.subject import Subject
+from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, Rule
+from srm.machine.terms import AttributeOf, Cell, Happens
+from srm.machine.words import Balance, Words
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing a machine may do at a node when a letter is read."""
+
+    rule: Rule | None  # None: idle
+    label: str | None
+    condition: Condition  # the comparisons that must hold
+    pay: Form
+    target: str
+    counts: frozenset[str]
+    resets: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two machines, with names for its counters that the other does not use."""
+
+    subject: Subject
+    number: int
+
+    def own(self, counter: str) -> str:
+        return f"{counter} of machine {self.number}"
+
+    @cached_property
+    def counters(self) -> tuple[str, ...]:
+        return tuple(self.own(counter.name) for counter in self.subject.machine.counters)
+
+    @cached_property
+    def renaming(self) -> Mapping[str, Form]:
+        return {c.name: counter_form(self.own(c.name)) for c in self.subject.machine.counters}
+
+    @cached_property
+    def _options(self) -> dict[tuple[str, Letter], tuple[Option, ...]]:
+        return {}
+
+    def options(self, node: str, letter: Letter) -> tuple[Option, ...]:
+        key = (node, letter)
+        if key not in self._options:
+            self._options[key] = tuple(self._find_options(node, letter))
+        return self._options[key]
+
+    def _find_options(self, node: str, letter: Letter) -> Iterator[Option]:
+        choices: list[tuple[Rule | None, str | None, Condition]] = [
+            (rule, label, self.subject.fires[label]) for rule, label in self.subject.rules_of(node)
+        ]
+        for rule, label, fires in [*choices, (None, None, self.subject.idles[node])]:
+            condition = with_counters(given(fires, letter.happening), self.renaming)
+            if condition == FALSE:
+                continue
+            counts, resets = counting(self.subject.machine.counters, node, rule, letter)
+            yield Option(
+                rule,
+                label,
+                condition,
+                self.form(rule) if rule else {},
+                (rule.target if rule else None) or node,
+                frozenset(map(self.own, counts)),
+                frozenset(map(self.own, resets)),
+            )
+
+    def form(self, rule: Rule) -> Form:
+        return substitute(self.subject.form(rule.pay), self.renaming)
+
+    def hindsight(self, rule: Rule | None) -> list[tuple[object, Form]]:
+        """The changes a rule makes to earlier pay: which steps, and the form they are paid with."""
+        if rule is None or rule.hindsight is None:
+            return []
+        return [
+            (change.events if isinstance(change, RepayEvery) else change.milestone, self.repay(change.pay))
+            for change in rule.hindsight.changes
+        ]
+
+    def repay(self, term: object) -> Form:
+        return substitute(self.subject.form(term), self.renaming)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: Side
+    second: Side
+
+    @property
+    def words(self) -> Words | None:
+        return self.first.subject.words
+
+    @property
+    def balances(self) -> tuple[Balance, ...]:
+        return self.words.balances if self.words else ()
+
+    @cached_property
+    def open_holes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.first.subject.open_holes, *self.second.subject.open_holes)))
+
+    @cached_property
+    def allowed(self) -> tuple[Condition, ...]:
+        return self.first.subject.allowed
+
+    @cached_property
+    def looks_back(self) -> bool:
+        return any(rule.hindsight for side in (self.first, self.second) for _, rule, _ in side.subject.machine.rules)
+
+    @cached_property
+    def letters(self) -> list[Letter]:
+        literals = list(dict.fromkeys(self._literals()))
+        apart = self._compared()
+        values: dict[str, tuple[Value, ...]] = attribute_values(literals, self.words)
+        for name in {name for names in apart.values() for name in names}:
+            values[name] = _few_values(values.get(name, ()), name, self.words)
+        return alphabet(literals, self.words, values, apart)
+
+    def _literals(self) -> Iterator[Happens]:
+        for side in (self.first, self.second):
+            machine = side.subject.machine
+            yield from literals_of(*side.subject.fires.values())
+            for counter in machine.counters:
+                yield from (h for h in (counter.counts, *counter.resets) if isinstance(h, Happens))
+            for _, rule, _ in machine.rules:
+                yield from _looked_for(rule.hindsight) if rule.hindsight else ()
+        yield from (Happens(event) for balance in self.balances for event in (*balance.plus, *balance.minus))
+
+    def _compared(self) -> dict[str, list[str]]:
+        """For each event, the attributes that hindsight compares between two steps: these are told apart by value."""
+        found: dict[str, list[str]] = {}
+        for side in (self.first, self.second):
+            for _, rule, _ in side.subject.machine.rules:
+                for change in rule.hindsight.changes if rule.hindsight else ():
+                    for test in () if isinstance(change, RepayEvery) else change.milestone.tests:
+                        if isinstance(test.value, AttributeOf) and not isinstance(change, RepayEvery):
+                            found.setdefault(change.milestone.event, []).append(test.attribute)
+                            found.setdefault(test.value.event, []).append(test.value.attribute)
+        return {event: list(dict.fromkeys(names)) for event, names in found.items()}
+
+
+def _looked_for(hindsight: Hindsight) -> Iterator[Happens]:
+    if hindsight.since is not None:
+        yield Happens(hindsight.since)
+    for change in hindsight.changes:
+        if isinstance(change, RepayEvery):
+            yield from map(Happens, change.events)
+        else:
+            known = tuple(test for test in change.milestone.tests if not isinstance(test.value, AttributeOf))
+            yield Happens(change.milestone.event, known)
+
+
+def _few_values(known: Sequence[Value], name: str, words: Words | None) -> tuple[Value, ...]:
+    """Enough values for two attributes to be equal, different, or next to one another."""
+    attribute = words.attributes[words.attribute_index[name]] if words else None
+    if attribute is not None and attribute.values is not None:
+        more: tuple[Value, ...] = attribute.values[:2]
+    else:
+        more = (Cell(1, 1), Cell(2, 1), Cell(5, 5))
+    named = [value for value in known if attribute is None or attribute.is_cell]
+    return tuple(dict.fromkeys((*more, *named)))
+
+
+def pair_of(first: Subject, other: Machine) -> Pair:
+    """The subject beside another machine, with the holes of both matched."""
+    machine = _with_values_of(first.machine, other)
+    partner = _with_values_of(other, first.machine)
+    return Pair(Side(replace(first, machine=machine), 1), Side(Subject(partner, first.words), 2))
+
+
+def _with_values_of(machine: Machine, other: Machine) -> Machine:
+    values = {hole.name: hole.value for hole in other.holes}
+    holes = tuple(Hole(h.name, h.value if h.value is not None else values.get(h.name)) for h in machine.holes)
+    return replace(machine, holes=holes)

@@ -4,6 +4,7 @@
 #ifndef SRM_MACHINE_H
 #define SRM_MACHINE_H
 
+#include <math.h>
 #include <stdint.h>
 
 enum { EVENT, COMPARE, AND, OR, NOT, TRUE_OP };
@@ -13,8 +14,9 @@ enum { EVERY, LAST };
 enum { FALSE_, TRUE_, OPEN_ }; /* what is known of a guard before the holes are */
 enum { COUNT, RESET };         /* what an entry does to a dynamic counter */
 #define NONE (-1)
-#define NOTHING (-1) /* an attribute that an occurrence does not have */
-#define STRIDE 32768 /* a cell is x * STRIDE + y */
+#define NOTHING (-1)  /* an attribute that an occurrence does not have */
+#define STRIDE 32768  /* a cell is x * STRIDE + y */
+#define ROUNDING 1e-9 /* smaller differences are rounding and count as none, as in srm.evaluate.reference */
 
 typedef const int32_t *Ints;
 typedef const uint8_t *Flags;
@@ -55,12 +57,12 @@ typedef struct {
 
 static inline int compare(double value, int relation) {
     switch (relation) {
-    case LESS: return value < 0;
-    case LESS_EQUAL: return value <= 0;
-    case GREATER: return value > 0;
-    case GREATER_EQUAL: return value >= 0;
-    case EQUAL: return value == 0;
-    default: return value != 0;
+    case LESS: return value < -ROUNDING;
+    case LESS_EQUAL: return value <= ROUNDING;
+    case GREATER: return value > ROUNDING;
+    case GREATER_EQUAL: return value >= -ROUNDING;
+    case EQUAL: return fabs(value) <= ROUNDING;
+    default: return fabs(value) > ROUNDING;
     }
 }
 

@@ -73,16 +73,21 @@ static void forget_slopes(const Run *r, double *slopes) {
 }
 
 /* One loop for each relation, so that each can work on several assignments at once. */
+#define EACH(relation)                                                                                                         \
+    case relation:                                                                                                             \
+        for (int64_t k = 0; k < count; k++) out[k] = (uint8_t)compare(value[k], relation);                                     \
+        break
 static void compare_all(const double *value, int relation, int64_t count, uint8_t *out) {
     switch (relation) {
-    case LESS: for (int64_t k = 0; k < count; k++) out[k] = value[k] < 0; break;
-    case LESS_EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] <= 0; break;
-    case GREATER: for (int64_t k = 0; k < count; k++) out[k] = value[k] > 0; break;
-    case GREATER_EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] >= 0; break;
-    case EQUAL: for (int64_t k = 0; k < count; k++) out[k] = value[k] == 0; break;
-    default: for (int64_t k = 0; k < count; k++) out[k] = value[k] != 0;
+        EACH(LESS);
+        EACH(LESS_EQUAL);
+        EACH(GREATER);
+        EACH(GREATER_EQUAL);
+        EACH(EQUAL);
+        EACH(UNEQUAL);
     }
 }
+#undef EACH
 
 /* An open guard under each assignment, into the bottom of the stack; returns where the pay's coefficients begin. */
 static int hold(const Run *r, int rule, int candidate) {

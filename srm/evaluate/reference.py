@@ -7,15 +7,15 @@ machine idles: it stays, and pays 0. Counters are read before the step and move 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from srm.errors import SrmError
-from srm.machine.model import Machine, Node, RepayEvery, Rule, RuleOf
+from srm.machine.model import Machine, Node, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     Always,
     And,
@@ -40,13 +40,16 @@ from srm.machine.terms import (
 from srm.machine.words import NOTHING, Words, pack_cell, unpack_cell
 from srm.trajectory import Events, Mask
 
-COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "!=": operator.ne,
+# Differences below this are rounding and count as none: with ?unlock = 0.6 and five moves of 0.12 paid in advance,
+# `left > 0` must not depend on the order in which the moves were made. machine.h has the same number.
+ROUNDING = 1e-9
+COMPARE: Mapping[str, Callable[[float], bool]] = {  # of the difference between left and right
+    "<": lambda difference: difference < -ROUNDING,
+    "<=": lambda difference: difference <= ROUNDING,
+    ">": lambda difference: difference > ROUNDING,
+    ">=": lambda difference: difference >= -ROUNDING,
+    "=": lambda difference: abs(difference) <= ROUNDING,
+    "!=": lambda difference: abs(difference) > ROUNDING,
 }
 Attributes = Mapping[str, int]  # of one occurrence, by the attribute's name
 
@@ -62,6 +65,14 @@ class Ambiguous(SrmError):
         )
 
 
+class Repaid(NamedTuple):
+    """What hindsight made of the pay of an earlier step."""
+
+    index: int  # of the step, among those held
+    pay: float
+    change: RepayEvery | RepayLast
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What the machine said of one step."""
@@ -73,7 +84,7 @@ class Judgement:
     rule: str | None  # the label of the rule that fired; None: idle
     pay: float  # at once; hindsight may change it later
     target: str  # the node after the step
-    repaid: tuple[tuple[int, float], ...] = ()  # earlier steps (as indices into what is held) and their new pay
+    repaid: tuple[Repaid, ...] = ()  # in the order in which the changes are made
 
 
 @dataclass
@@ -113,8 +124,8 @@ class Walk:
             (rule.target if rule else None) or self.node,
             tuple(self._repay(rule, happened, signals)) if rule else (),
         )
-        for index, pay in said.repaid:
-            self.pay[index] = pay
+        for repaid in said.repaid:
+            self.pay[repaid.index] = repaid.pay
         self.held.append(said)
         self.pay.append(said.pay)
         self._count(happened, rule)
@@ -135,9 +146,7 @@ class Walk:
             raise Ambiguous(self.node, first[0][0], first[1][0], where or "at run time", self.assignment)
         return first[0] if first else None
 
-    def _repay(
-        self, rule: Rule, happened: Mapping[str, Attributes], signals: Mapping[str, float]
-    ) -> list[tuple[int, float]]:
+    def _repay(self, rule: Rule, happened: Mapping[str, Attributes], signals: Mapping[str, float]) -> list[Repaid]:
         if rule.hindsight is None:
             return []
         begin = 0
@@ -149,10 +158,11 @@ class Walk:
         for change in rule.hindsight.changes:
             pay = self.value(change.pay, signals)
             if isinstance(change, RepayEvery):
-                changes += [(i, pay) for i in window if any(event in self.held[i].happened for event in change.events)]
+                found = [i for i in window if any(event in self.held[i].happened for event in change.events)]
             else:
                 found = [i for i in window if _occurs(change.milestone, self.held[i].happened, self.words, happened)]
-                changes += [(found[-1], pay)] if found else []
+                found = found[-1:]
+            changes += [Repaid(index, pay, change) for index in found]
         return changes
 
     def _count(self, happened: Mapping[str, Attributes], fired: Rule | None) -> None:
@@ -198,7 +208,7 @@ class Walk:
             case Happens():
                 return _occurs(guard, happened, self.words)
             case Compare(left, relation, right):
-                return COMPARE[relation](self.value(left, signals), self.value(right, signals))
+                return COMPARE[relation](self.value(left, signals) - self.value(right, signals))
             case Not(inner):
                 return not self.holds(inner, happened, signals)
             case And(inside):

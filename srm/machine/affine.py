@@ -8,19 +8,22 @@ exact fractions: proofs need them, and floats are taken from them where speed co
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from srm.machine.terms import CounterTerm, HoleTerm, NamedTerm, Negation, Number, Product, SignalTerm, Sum, Term
 
-# No machine a person writes comes near these; without them a line of products could fill the memory.
-LARGEST_FORM = 4096  # monomials of one product
+# No machine a person writes comes near these; without them a few lines of products could fill the memory.
+LARGEST_FORM = 256  # monomials; the largest term that ships has 11
 MOST_FACTORS = 32  # factors of one product, and counters and signals of one monomial
+LARGEST_NUMBER = Fraction(sys.float_info.max)
+FINEST_NUMBER = 1 << 1100  # the largest denominator of a coefficient; that of the smallest float is below it
 
 
 class NotAffine(Exception):
-    """A product of two holes, or a term too large to expand; `at` is the offending part."""
+    """A product of two holes, or a term too large to multiply out; `at` is the offending part."""
 
     def __init__(self, reason: str, at: Term) -> None:
         super().__init__(reason)
@@ -66,13 +69,13 @@ def expand(term: Term, named: Mapping[str, Form] | None = None) -> Form:
         case Negation(inner):
             return scale(expand(inner, named), Fraction(-1))
         case Sum(inner):
-            return add(*(expand(part, named) for part in inner))
+            return _bounded(add(*(expand(part, named) for part in inner)), term)
         case Product(factors):
             if len(factors) > MOST_FACTORS:
                 raise NotAffine(f"a product of more than {MOST_FACTORS} factors", term)
             form: Form = {ONE: Fraction(1)}
             for factor in factors:
-                form = _multiply(form, expand(factor, named), term)
+                form = _bounded(_multiply(form, expand(factor, named), term), term)
             return form
 
 
@@ -90,7 +93,7 @@ def scale(form: Form, by: Fraction) -> Form:
 
 def _multiply(left: Form, right: Form, at: Term) -> Form:
     if len(left) * len(right) > LARGEST_FORM:
-        raise NotAffine(f"this product has more than {LARGEST_FORM} parts when multiplied out", at)
+        raise NotAffine(f"more than {LARGEST_FORM} parts when multiplied out", at)
     total: dict[Monomial, Fraction] = {}
     for a, x in left.items():
         for b, y in right.items():
@@ -107,3 +110,11 @@ def _multiply(left: Form, right: Form, at: Term) -> Form:
                 raise NotAffine(f"a product of more than {MOST_FACTORS} counters and signals", at)
             total[monomial] = total.get(monomial, Fraction(0)) + x * y
     return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def _bounded(form: Form, at: Term) -> Form:
+    if len(form) > LARGEST_FORM:
+        raise NotAffine(f"more than {LARGEST_FORM} parts when multiplied out", at)
+    if any(abs(c) > LARGEST_NUMBER or c.denominator > FINEST_NUMBER for c in form.values()):
+        raise NotAffine("a number too large or too small to be held, when multiplied out", at)
+    return form

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from lark import Token, Tree
 
-from srm.machine.source import DEEPEST_NESTING
+from srm.machine.source import Span
 from srm.machine.terms import (
+    DEEPEST_NESTING,
     Always,
     And,
     AttributeOf,
@@ -43,10 +44,10 @@ Leaf = Tree[Token] | Token
 class Places:
     """Where each part of a machine stands: offset and length in the file, by the identity of the part."""
 
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    spans: dict[int, Span] = field(default_factory=dict)
     kept: list[object] = field(default_factory=list)  # an identity is only unique while its object lives
 
-    def put(self, thing: Thing, span: tuple[int, int]) -> Thing:
+    def put(self, thing: Thing, span: Span) -> Thing:
         self.spans[id(thing)] = span
         self.kept.append(thing)
         return thing
@@ -55,7 +56,7 @@ class Places:
 class Mismatch(Exception):
     """An expression of the wrong kind; raised at once, caught once for each logical line."""
 
-    def __init__(self, message: str, span: tuple[int, int]) -> None:
+    def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
         self.span = span
 
@@ -68,7 +69,7 @@ class Builder:
     places: Places
     named: frozenset[str]  # the terms named by `let`; every other name in a term is a signal
 
-    def span(self, tree: Leaf) -> tuple[int, int]:
+    def span(self, tree: Leaf) -> Span:
         if isinstance(tree, Token):
             return self.start + (tree.start_pos or 0), len(tree)
         meta = tree.meta
@@ -81,8 +82,8 @@ class Builder:
 
     def term(self, tree: Leaf, depth: int = 0) -> Term:
         span = self.span(tree)
-        if depth > 4 * DEEPEST_NESTING:
-            raise Mismatch("nested too deep", span)
+        if depth > DEEPEST_NESTING:
+            raise Mismatch(f"nested deeper than {DEEPEST_NESTING}; name a part of it with `let`", span)
         assert isinstance(tree, Tree)
         inner: list[Any] = tree.children
 
@@ -97,7 +98,7 @@ class Builder:
             case "counter_term":
                 return self.places.put(CounterTerm(inner[0][1:]), span)
             case "group":
-                return under(inner[0])
+                return self.term(inner[0], depth)
             case "negation":
                 negated = under(inner[1])
                 literal = isinstance(inner[1], Tree) and inner[1].data == "number"
@@ -119,8 +120,8 @@ class Builder:
 
     def guard(self, tree: Leaf, depth: int = 0) -> Guard:
         span = self.span(tree)
-        if depth > 4 * DEEPEST_NESTING:
-            raise Mismatch("nested too deep", span)
+        if depth > DEEPEST_NESTING:
+            raise Mismatch(f"nested deeper than {DEEPEST_NESTING}", span)
         assert isinstance(tree, Tree)
         inner: list[Any] = tree.children
         several: Callable[[], tuple[Guard, ...]] = lambda: tuple(self.guard(child, depth + 1) for child in inner)  # noqa: E731
@@ -130,7 +131,7 @@ class Builder:
             case "happens":
                 return self.happens(tree)
             case "group":
-                return self.guard(inner[0], depth + 1)
+                return self.guard(inner[0], depth)
             case "inversion":
                 return self.places.put(Not(self.guard(inner[0], depth + 1)), span)
             case "conjunction":
@@ -138,7 +139,8 @@ class Builder:
             case "disjunction":
                 return self.places.put(Or(several()), span)
             case "comparison" if len(inner) == 3:
-                return self.places.put(Compare(self.term(inner[0]), str(inner[1]), self.term(inner[2])), span)
+                left, right = self.term(inner[0], depth + 1), self.term(inner[2], depth + 1)
+                return self.places.put(Compare(left, str(inner[1]), right), span)
             case "comparison":
                 raise Mismatch("one comparison at a time; join two with `and`", span)
             case _:
@@ -161,8 +163,8 @@ class Builder:
         told: str | Cell | AttributeOf
         match value.data:
             case "cell":
-                if not all(word.isdigit() and len(word) < 6 for word in words):
-                    raise Mismatch("a cell is written with two small whole numbers", self.span(value))
+                if not all(word.isdigit() and len(word) <= 5 for word in words):
+                    raise Mismatch("a cell is two small whole numbers", self.span(value))
                 told = Cell(int(words[0]), int(words[1]))
             case "attribute_of":
                 told = AttributeOf(words[0], words[1])

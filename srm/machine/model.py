@@ -268,10 +268,10 @@ class Machine:
 
     def concretize(self, values: Mapping[str, float], spreads: Mapping[str, float] | None = None) -> Machine:
         """The same machine with these values (and spreads) written into its holes."""
-        for name in values:
+        spreads = spreads or {}
+        for name in (*values, *spreads):
             if name not in self.hole_names:
                 raise AssignmentError(f"machine {self.name} has no hole ?{name}{near(name, self.hole_names)}")
-        spreads = spreads or {}
         return replace(self, holes=tuple(Hole(h.name, values.get(h.name), spreads.get(h.name)) for h in self.holes))
 
     def opened(self) -> Machine:

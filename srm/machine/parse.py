@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from srm.errors import MOST_SHOWN, MachineError, near
+from srm.machine.fit import find_foreign_words
 from srm.machine.model import InvalidMachine, Machine, Problem
 from srm.machine.read import Reader
 from srm.machine.source import Source, read_source, source_of
-from srm.machine.validate import find_foreign_words
 from srm.machine.words import Words
 
 

@@ -20,11 +20,11 @@ from itertools import islice
 from pathlib import Path
 
 from srm.errors import MOST_SHOWN, MachineError
+from srm.machine.terms import DEEPEST_NESTING
 
 LARGEST_FILE = 1 << 20  # bytes; the largest shipped machine has 6,000
 MOST_WORDS = 50_000  # words, numbers and signs of a file; the largest shipped machine has 1,100
 LONGEST_LINE = 10_000  # characters of a logical line; the longest shipped one has 230
-DEEPEST_NESTING = 30  # parentheses
 WIDEST_SHOWN = 110  # characters of a faulty line that are shown
 
 _COMMENT = re.compile(r'("[^"\n]*")|#(?=[ \t\r#!]|$)[^\n]*', re.MULTILINE)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 RELATIONS = ("<=", ">=", "<", ">", "=", "!=")
+DEEPEST_NESTING = 30  # of terms and guards within one another, and so of parentheses
 
 
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number: 1, 0.1, 1e-07."""
+    value = float(value)  # whole numbers and numpy's print otherwise
     whole = value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else repr(value)
 
@@ -208,6 +210,14 @@ def parts(root: Part) -> Iterator[Part]:
         here = todo.pop()
         yield here
         todo.extend(reversed(_children(here)))
+
+
+def is_too_deep(root: Part) -> bool:
+    """Whether anything stands deeper in it than `DEEPEST_NESTING`."""
+    level: list[Part] = [root]
+    for _ in range(DEEPEST_NESTING):
+        level = [child for part in level for child in _children(part)]
+    return bool(level)
 
 
 def _children(here: Part) -> tuple[Part, ...]:

@@ -14,6 +14,7 @@ from srm.errors import MachineError
 
 NOTHING = -1  # an attribute that an occurrence does not have: the colour of a box that held no key
 _STRIDE = 1 << 15
+LARGEST_COORDINATE = _STRIDE - 1
 
 
 def pack_cell(x: int, y: int) -> int:

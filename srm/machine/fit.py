@@ -1,0 +1,91 @@
+"""Whether a vocabulary has the events, attributes, values and signals that a machine uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from srm.errors import near
+from srm.machine.model import Machine, Problem, RepayEvery, RepayLast, Rule
+from srm.machine.terms import AttributeOf, Cell, Guard, Happens, SignalTerm, Term, Test, parts
+from srm.machine.words import Words
+
+
+def find_foreign_words(machine: Machine, words: Words) -> Iterator[Problem]:
+    """The words of the machine that the vocabulary does not have."""
+    for counter in machine.counters:
+        for happens in (counter.counts, *counter.resets):
+            if isinstance(happens, Happens):
+                yield from _happens(happens, words)
+    for _, term in machine.terms:
+        yield from _foreign(term, machine, words)
+    for node in machine.nodes:
+        for rule in node.rules:
+            yield from _foreign(rule.guard, machine, words)
+            yield from _foreign(rule.pay, machine, words)
+            yield from _foreign_hindsight(rule, machine, words)
+
+
+def _foreign(root: Term | Guard, machine: Machine, words: Words) -> Iterator[Problem]:
+    for part in parts(root):
+        match part:
+            case Happens():
+                yield from _happens(part, words)
+            case SignalTerm(name) if name not in words.signal_index:
+                hint = "; it is an event, and a term needs a number" if name in words.event_index else ""
+                hint = f"; did you mean ?{name}?" if name in machine.hole_names else hint
+                hint = hint or near(name, words.signal_index)
+                yield Problem(f"vocabulary {words.name} has no signal {name}{hint}", part)
+
+
+def _foreign_hindsight(rule: Rule, machine: Machine, words: Words) -> Iterator[Problem]:
+    if rule.hindsight is None:
+        return
+    if rule.hindsight.since is not None:
+        yield from _event(rule.hindsight.since, words, rule.hindsight)
+    for change in rule.hindsight.changes:
+        yield from _foreign(change.pay, machine, words)
+        match change:
+            case RepayEvery(events):
+                for event in events:
+                    yield from _event(event, words, change)
+            case RepayLast(milestone):
+                yield from _happens(milestone, words)
+
+
+def _event(name: str, words: Words, about: object) -> Iterator[Problem]:
+    if name not in words.event_index:
+        hint = "; it is a signal, and a guard needs an event or a comparison" if name in words.signal_index else ""
+        hint = hint or near(name, words.event_index)
+        yield Problem(f"vocabulary {words.name} has no event {name}{hint}", about, name)
+
+
+def _happens(happens: Happens, words: Words) -> Iterator[Problem]:
+    yield from _event(happens.event, words, happens)
+    if happens.event in words.event_index:
+        for test in happens.tests:
+            yield from _test(happens.event, test, words)
+
+
+def _test(event: str, test: Test, words: Words) -> Iterator[Problem]:
+    has = words.events[words.event_index[event]].attributes
+    if test.attribute not in has:
+        listed = f"it has {', '.join(has)}" if has else "it has none"
+        yield Problem(f"{event} has no attribute {test.attribute}; {listed}{near(test.attribute, has)}", test)
+        return
+    attribute = words.attributes[words.attribute_index[test.attribute]]
+    match test.value:
+        case str(value) if value != "none" and value not in (attribute.values or ()):
+            known = attribute.values or ()
+            remedy = near(value, known) or ("; write a cell as (x, y)" if attribute.is_cell else "")
+            yield Problem(f"{test.attribute} is never {value}{remedy}", test)
+        case Cell() if not attribute.is_cell:
+            yield Problem(f"{test.attribute} is not a cell", test)
+        case AttributeOf(other, of):
+            if other not in words.event_index or of not in words.events[words.event_index[other]].attributes:
+                yield Problem(f"{other} has no attribute {of}", test)
+            elif words.attributes[words.attribute_index[of]].is_cell != attribute.is_cell:
+                yield Problem(
+                    f"{test.attribute} cannot be compared with {test.value}: one is a cell, the other is not", test
+                )
+    if test.relation == "next to" and not attribute.is_cell:
+        yield Problem(f"only cells can be next to one another, and {test.attribute} is not a cell", test)

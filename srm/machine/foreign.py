@@ -27,7 +27,6 @@ from srm.machine.terms import Always, Number, SignalTerm, Term, number_text
 from srm.machine.validate import LONGEST_NAME, RESERVED
 
 FALLEN = "fell_off"
-MOST_SHOWN = 20  # mistakes printed; a file of another kind would otherwise print one a line
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,10 @@ def import_reward_machine(path: str | Path) -> Imported:
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or error
         raise MachineError(
-            f"{path}: cannot be read ({error.strerror or error}); give the path of a reward_machines text file"
+            f"{str(path)!r}: cannot be read ({reason}); give the path of a reward_machines text file"
         ) from None
     return read_reward_machine(data, str(path))
 
@@ -57,8 +57,7 @@ def read_reward_machine(data: bytes | str, file: str) -> Imported:
     reader = Reader(source_of(data, file))
     reader.read()
     if reader.mistakes:
-        more = len(reader.mistakes) - MOST_SHOWN
-        raise MachineError(*reader.mistakes[:MOST_SHOWN], *([f"... and {more} more"] if more > 0 else []))
+        raise MachineError(*reader.mistakes)
     return _Writer(reader, Path(file)).imported()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 
 from srm.machine.drawing.panels import Fit, Panel
 from srm.machine.drawing.pieces import Font, text_width
@@ -54,18 +55,20 @@ class Arrangement:
 
 def arrange(panels: Callable[[Fit], list[Panel]], skyline: Sequence[Step], width: float, font: Font) -> Arrangement:
     """`panels` gives the panels for a measure, which is in pixels of that font; `width` is that of the cards."""
-    width = max(NARROWEST, width)
     if not panels(Fit(0.0, 1)):
         return Arrangement((), width, max(step.bottom for step in skyline))
-    options: list[tuple[float, Arrangement]] = []
+    width = max(NARROWEST, width)
+    best, least = None, inf
     for letters, abreast in product((52, 44, 36, 28), (1, 2, 3, 4)):
         fit = Fit(letters * text_width("m", font), abreast)
         for columns, sharing in product(_columns(panels(fit)), _SHARINGS):
-            found = _set(columns, skyline, width, sharing)
-            folds = sum(placed.panel.folds for placed in found.placed)
-            cost = found.height + PER_WIDTH * (found.width - width) + PER_FOLD * folds + abreast / 1e3
-            options.append((cost, found))
-    return min(options, key=lambda option: option[0])[1]
+            plan = _plan(columns, skyline, width, sharing)
+            folds = sum(panel.folds for column in columns for panel in column)
+            cost = plan.height + PER_WIDTH * (plan.width - width) + PER_FOLD * folds + abreast / 1e3
+            if cost < least:
+                best, least = plan, cost
+    assert best is not None
+    return best.carried_out()
 
 
 def _columns(panels: list[Panel]) -> Iterator[list[list[Panel]]]:
@@ -86,27 +89,42 @@ _SHARINGS: tuple[Callable[[int], list[float]], ...] = (
 )
 
 
-def _set(
+@dataclass(frozen=True)
+class _Plan:
+    """Columns of panels, with where each begins and how wide it is made."""
+
+    columns: list[list[Panel]]
+    begins: list[tuple[float, float, float]]  # x, y, width
+    width: float
+    height: float
+
+    def carried_out(self) -> Arrangement:
+        placed: list[Placed] = []
+        for column, (x, y, width) in zip(self.columns, self.begins, strict=True):
+            for panel in column:
+                placed.append(Placed(x, y, replace(panel, width=width)))
+                y += panel.height + BETWEEN
+            placed[-1] = _level(placed[-1], self.height)
+        return Arrangement(tuple(placed), self.width, self.height)
+
+
+def _plan(
     columns: list[list[Panel]], skyline: Sequence[Step], least: float, sharing: Callable[[int], list[float]]
-) -> Arrangement:
+) -> _Plan:
     natural = [max(panel.width for panel in column) for column in columns]
-    width = max(least, sum(natural) + BETWEEN * (len(columns) - 1))
-    spare = width - sum(natural) - BETWEEN * (len(columns) - 1)
+    taken = sum(natural) + BETWEEN * (len(columns) - 1)
+    width = max(least, taken)
     lowest = max(step.bottom for step in skyline)
-    placed: list[list[Placed]] = []
-    x = 0.0
+    begins: list[tuple[float, float, float]] = []
+    x, height = 0.0, lowest
     for column, own, part in zip(columns, natural, sharing(len(columns)), strict=True):
-        wide = own + spare * part
+        wide = own + (width - taken) * part
         above = max((step.bottom for step in skyline if step.left < x + wide and x < step.right), default=0.0)
         y = (above if above < lowest - WORTH else lowest) + BELOW
-        placed.append([])
-        for panel in column:
-            placed[-1].append(Placed(x, y, replace(panel, width=wide)))
-            y += panel.height + BETWEEN
+        begins.append((x, y, wide))
+        height = max(height, y + sum(panel.height for panel in column) + BETWEEN * (len(column) - 1))
         x += wide + BETWEEN
-    height = max(lowest, *(column[-1].y + column[-1].panel.height for column in placed))
-    levelled = (one for column in placed for one in (*column[:-1], _level(column[-1], height)))
-    return Arrangement(tuple(levelled), width, height)
+    return _Plan(columns, begins, width, height)
 
 
 def _level(placed: Placed, bottom: float) -> Placed:

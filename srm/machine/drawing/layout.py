@@ -20,7 +20,7 @@ TRACK = 9.0  # between links that lead back and run side by side
 STUB = 20.0  # how far such a link runs straight out of a port or into a box
 APART = 26.0  # between boxes of a layer
 LANE = 14.0  # height of the lane of a link that crosses a layer
-SWEEPS = 8  # over the layers, when ordering them; more changed no drawing of 30 nodes
+SWEEPS = 8  # over the layers, when ordering them
 
 Point = tuple[float, float]
 

@@ -1,0 +1,112 @@
+"""`srm show`, `srm draw` and `srm import`, as a user calls them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+from srm.machine.draw import dot, mermaid, svg
+from srm.machine.parse import find_machine, parse
+
+OFFICE = "0 # initial\n[2] # terminal\n(0,0,'!f',ConstantRewardFunction(0))\n(0,2,'f',ConstantRewardFunction(1))\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_show_prints_the_machine_as_text_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "doorkey"]) == 0
+    assert capsys.readouterr().out == str(find_machine("doorkey"))
+
+
+def test_show_reads_files_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.srm").write_text("machine mine\nstart s\n  e // 1\n")
+    assert main(["show", "mine.srm"]) == 0
+    assert capsys.readouterr().out == "machine mine\n\nstart s\n    e  // 1\n"
+
+
+def test_draw_writes_all_three_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["draw", "doorkey"]) == 0
+    machine = find_machine("doorkey")
+    assert Path("doorkey.svg").read_text() == svg(machine)
+    assert Path("doorkey.mmd").read_text() == mermaid(machine)
+    assert Path("doorkey.dot").read_text() == dot(machine)
+    assert capsys.readouterr().out.splitlines() == ["wrote doorkey.svg", "wrote doorkey.mmd", "wrote doorkey.dot"]
+
+
+def test_the_suffix_tells_the_format() -> None:
+    assert main(["draw", "doorkey", "-o", "pictures/key.DOT"]) == 0
+    assert Path("pictures/key.DOT").read_text() == dot(find_machine("doorkey"))
+
+
+def test_several_machines_go_into_a_folder() -> None:
+    assert main(["draw", "doorkey", "keycorridor", "--format", "svg", "-o", "pictures"]) == 0
+    assert sorted(path.name for path in Path("pictures").iterdir()) == ["doorkey.svg", "keycorridor.svg"]
+
+
+def test_draw_can_print(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["draw", "doorkey", "--format", "mermaid", "-o", "-"]) == 0
+    assert capsys.readouterr().out == mermaid(find_machine("doorkey"))
+
+
+def test_draw_shows_the_constraint_asked_for() -> None:
+    assert main(["draw", "keycorridor", "-o", "k.svg", "--constraint", "signs"]) == 0
+    assert "Constraint signs" in Path("k.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["draw"], "give the machines to draw"),
+        (["draw", "dorkey"], "did you mean doorkey?"),
+        (["draw", "doorkey", "-o", "a.png"], "a.png: cannot tell the format"),
+        (["draw", "doorkey", "keycorridor", "-o", "a.svg"], "a.svg can hold one drawing"),
+        (["draw", "doorkey", "-o", "-"], "- can hold one drawing"),
+        (["draw", "doorkey", "--constraint", "signs"], "machine doorkey has no constraint signs"),
+        (["show", "none.srm"], "cannot be read"),
+        (["import", "none.txt"], "cannot be read"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exits_with_2(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert told in err
+    assert len(err.splitlines()) == 1
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_import_prints_an_srm_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("office.txt").write_text(OFFICE)
+    assert main(["import", "office.txt"]) == 0
+    assert parse(capsys.readouterr().out).name == "office"
+
+
+def test_import_writes_the_file_it_is_told_to() -> None:
+    Path("office.txt").write_text(OFFICE)
+    assert main(["import", "office.txt", "-o", "office.srm"]) == 0
+    assert find_machine("office.srm").start == "u0"
+
+
+def test_import_tells_every_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("office.txt").write_text(OFFICE + "(0,2,'a',eval('1'))\n(0)\n")
+    assert main(["import", "office.txt"]) == 2
+    told = capsys.readouterr().err
+    assert "office.txt:5:15: expected a number" in told
+    assert "office.txt:6:3: expected ," in told
+
+
+def test_drawing_starts_without_what_only_learning_needs() -> None:
+    heavy = "torch z3 minigrid envpool matplotlib numpy".split()
+    code = f"import sys; from srm.cli import main; main(['draw', 'doorkey', '--format', 'dot', '-o', '-']); \
+print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stderr.strip() == "[]"

@@ -4,15 +4,74 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.errors import SrmError
+from srm.errors import SrmError, TaskError, near
 from srm.machine.parse import find_machine
+from srm.machine.words import Words
+from srm.task.minigrid_words import MINIGRID_WORDS
+
+if TYPE_CHECKING:
+    from srm.machine.checks.report import Report
 
 File = Annotated[str, tyro.conf.Positional]
+
+
+@dataclass(frozen=True)
+class Check:
+    """prove what can be proved about a machine before any training; exits with 1 if there are errors"""
+
+    file: File
+    """an .srm file, or the name of a machine that ships with the package"""
+    constraint: str | None = None
+    """name of the constraint to assume, or none; the first of the machine unless told"""
+    against: str | None = None
+    """another machine: tell whether both always pay the same, instead of all other questions"""
+    words: str | None = None
+    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless told"""
+    json: bool = False
+    """print the report as JSON"""
+    strict: bool = False
+    """exit with 1 for warnings too"""
+
+    def run(self) -> int:
+        from srm.machine.check import check, compare
+
+        words = self._words()
+        named = None if self.words else {words.name: words} if words else {}
+        machine = find_machine(self.file, named)
+        used = words if self.words or machine.words else None
+        if self.against is None:
+            report = check(machine, used, self.constraint)
+        else:
+            report = compare(machine, find_machine(self.against, named), used, self.constraint)
+        self._print(report)
+        return report.exit_code(strict=self.strict)
+
+    def _words(self) -> Words | None:
+        if self.words in (None, MINIGRID_WORDS.name):
+            return MINIGRID_WORDS
+        if self.words == "none":
+            return None
+        if ":" in str(self.words):
+            from srm.task.table import find_task
+
+            return find_task(str(self.words)).words
+        raise TaskError(f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none'])}")
+
+    def _print(self, report: Report) -> None:
+        if self.json:
+            print(dumps(report.as_json(), indent=2))
+            return
+        from rich.console import Console
+
+        from srm.machine.checks.tell import tell
+
+        tell(report, Console())
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 from srm.machine.affine import Form, Monomial
-from srm.machine.checks.conditions import TRUE
+from srm.machine.checks.conditions import TRUE, Reading
 from srm.machine.checks.induction import pays_the_same
 from srm.machine.checks.letters import TooManyLetters
 from srm.machine.checks.pair import Pair, pair_of
@@ -68,15 +67,14 @@ def _accepts(pair: Pair, side: int, node: str) -> bool:
 
 
 def _outcome(pair: Pair, other: Machine, outcome: Outcome) -> Finding:
-    if outcome.walk is None and outcome.complete:
+    if outcome.walk is None and outcome.complete and outcome.sure:
         return Finding("note", "against", other.name, "pays the same on every trace; all were looked at")
     if outcome.walk is None:
-        return Finding(
-            "warning",
-            "against",
-            other.name,
-            f"pays the same on every trace of up to {outcome.steps} steps; not decided for longer ones",
+        reach = (
+            f"on every trace of up to {outcome.steps} steps" if outcome.sure else "on every trace that could be decided"
         )
+        message = f"pays the same {reach}; not decided beyond"
+        return Finding("warning", "against", other.name, message)
     assert outcome.example is not None
     example = outcome.example
     steps = [
@@ -97,17 +95,13 @@ def _outcome(pair: Pair, other: Machine, outcome: Outcome) -> Finding:
         signals={name: fraction_text(value) for name, value in example.signals.items()},
         steps=tuple(steps),
     )
-    message = f"pays differently on a trace of {count} step{'s' * (count != 1)}, and on none that is shorter"
+    shortest = ", and on none that is shorter" if outcome.sure else ""
+    message = f"pays differently on a trace of {count} step{'s' * (count != 1)}{shortest}"
     return Finding("error", "against", other.name, message, witness)
 
 
 def _told(form: Form, example: Answer) -> str:
     """A pay as it is written and what it comes to: ?find_key - ?open = 0.25."""
-    total = Fraction(0)
-    for monomial, coefficient in form.items():
-        product = coefficient * (example.holes.get(monomial.hole, Fraction(0)) if monomial.hole else 1)
-        for name in monomial.signals:
-            product *= example.signals.get(name, Fraction(0))
-        total += product
+    total = Reading(example.holes, {}, example.signals).value(form)
     plain = set(form) <= {Monomial()}
     return fraction_text(total) if plain else f"{form_text(form)} = {fraction_text(total)}"

@@ -16,17 +16,7 @@ from typing import Any
 import z3
 
 from srm.machine.affine import ONE, Form, add
-from srm.machine.checks.conditions import (
-    TRUE,
-    Sign,
-    counters_of,
-    needed_signs,
-    negated,
-    number_form,
-    sign,
-    substitute,
-    with_counters,
-)
+from srm.machine.checks.conditions import Reading, Sign, counters_of, needed_signs, negated, sign
 from srm.machine.checks.farming import Loop, Wear, wears
 from srm.machine.checks.moves import LONGEST_LOOP, Move, rows_of, within
 from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text
@@ -46,6 +36,8 @@ def describe_bound(
     between = _between(moves, loop)
     if not subject.open_holes:
         rounds, total = rounds_of(subject, loop.moves)
+        if not rounds:
+            return f"its moves cannot follow one another from counters at 0{between}"
         return f"from counters at 0 it can be made {rounds} times, which pays {fraction_text(total)}{between}"
     found = [wear for wear in wears(loop, refilled) if prover.can(wear.when)]
     if not found:
@@ -97,11 +89,11 @@ def rounds_of(subject: Subject, moves: Sequence[Move]) -> tuple[int, Fraction]:
 
 def make(move: Move, counters: Mapping[str, int]) -> tuple[Fraction, dict[str, int]] | None:
     """What a move of a concretized machine pays and the counters after it; None if its guard does not hold."""
-    values = {name: number_form(value) for name, value in counters.items()}
-    if with_counters(move.condition, values) != TRUE:
+    reading = Reading(counters=counters)
+    if not reading.holds(move.condition):
         return None
     after = {name: 0 if name in move.resets else value + (name in move.counts) for name, value in counters.items()}
-    return substitute(dict(move.pay), values).get(ONE, Fraction(0)), after
+    return reading.value(dict(move.pay)), after
 
 
 def largest_total(
@@ -190,7 +182,7 @@ def _plan(subject: Subject, times: Mapping[Move, int]) -> tuple[Move, ...] | Non
     """An order in which the moves can all be made from counters at 0; None if none was found."""
     if not 0 < sum(times.values()) <= LONGEST_PLAN:
         return None
-    balances = subject.words.balances if subject.words else ()
+    balances = subject.balances
     moves = sorted(times, key=lambda move: -dict(move.pay).get(ONE, Fraction(0)))
     begin = {counter.name: 0 for counter in subject.machine.counters}
     todo: list[tuple[str, tuple[int, ...], dict[str, int], tuple[int, ...], tuple[Move, ...]]] = []

@@ -10,8 +10,8 @@ disappears. No solver is needed for most questions about small machines once tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from srm.machine.affine import ONE, Form, Monomial, add, scale
@@ -129,6 +129,12 @@ def counters_of(*conditions: Condition) -> tuple[str, ...]:
     return tuple(sorted({name for leaf in signs for monomial, _ in leaf.items for name in monomial.counters}))
 
 
+def signals_of(*conditions: Condition) -> tuple[str, ...]:
+    """The signals that are read, sorted by name."""
+    signs = (leaf for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Sign))
+    return tuple(sorted({name for leaf in signs for monomial, _ in leaf.items for name in monomial.signals}))
+
+
 def literals_of(*conditions: Condition) -> tuple[Happens, ...]:
     """The events with their tests that are asked for, each once, in order."""
     found = (leaf.happens for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Occurs))
@@ -158,6 +164,41 @@ def arithmetic_of(condition: Condition) -> Condition:
     if any(len(kind) > 1 for kind in kinds):
         return condition
     return every(part for part, kind in zip(inside, kinds, strict=True) if Occurs not in kind)
+
+
+# Meaning
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Numbers for everything a form speaks of; a counter, hole or signal that is not listed reads 0."""
+
+    holes: Mapping[str, Fraction] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=dict)
+    signals: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def value(self, form: Form) -> Fraction:
+        total = Fraction(0)
+        for monomial, coefficient in form.items():
+            product = coefficient * (1 if monomial.hole is None else self.holes.get(monomial.hole, Fraction(0)))
+            for name in monomial.counters:
+                product *= self.counters.get(name, 0)
+            for name in monomial.signals:
+                product *= self.signals.get(name, Fraction(0))
+            total += product
+        return total
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether a condition that asks for no events holds."""
+        match condition:
+            case Sign():
+                return _compares(self.value(condition.form), condition.relation)
+            case Every(parts):
+                return all(map(self.holds, parts))
+            case Some(parts):
+                return any(map(self.holds, parts))
+            case Occurs():
+                raise AssertionError("events are put in before numbers are")
 
 
 # Putting in what is known
@@ -205,17 +246,35 @@ def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
     return condition
 
 
-def with_counters(condition: Condition, values: Mapping[str, Form]) -> Condition:
-    """The condition with forms (numbers, or other counters) in the place of counters."""
+def each_sign(condition: Condition, change: Callable[[Sign], Condition]) -> Condition:
+    """The condition with every comparison replaced."""
     match condition:
         case Sign():
-            return sign(substitute(condition.form, values), condition.relation)
+            return change(condition)
         case Every(parts):
-            return every(with_counters(part, values) for part in parts)
+            return every(each_sign(part, change) for part in parts)
         case Some(parts):
-            return some(with_counters(part, values) for part in parts)
+            return some(each_sign(part, change) for part in parts)
         case _:
             return condition
+
+
+def with_counters(condition: Condition, values: Mapping[str, Form]) -> Condition:
+    """The condition with forms (numbers, or other counters) in the place of counters."""
+    return each_sign(condition, lambda said: sign(substitute(said.form, values), said.relation))
+
+
+def rename(condition: Condition, counters: Mapping[str, str], signals: Mapping[str, str]) -> Condition:
+    """The condition with other names for counters and signals."""
+    return each_sign(condition, lambda said: sign(rename_form(said.form, counters, signals), said.relation))
+
+
+def rename_form(form: Form, counters: Mapping[str, str], signals: Mapping[str, str]) -> Form:
+    def renamed(monomial: Monomial) -> Monomial:
+        counted = tuple(sorted(counters.get(name, name) for name in monomial.counters))
+        return Monomial(monomial.hole, counted, tuple(sorted(signals.get(name, name) for name in monomial.signals)))
+
+    return {renamed(monomial): coefficient for monomial, coefficient in form.items()}
 
 
 def substitute(form: Form, values: Mapping[str, Form]) -> Form:

@@ -117,7 +117,7 @@ def _redundant(subject: Subject) -> Iterator[Finding]:
 
 
 def _kept(subject: Subject, place: str) -> Iterator[Finding]:
-    """Whether the values keep each row that speaks of them alone, with what is left."""
+    """Whether the values keep each atom that speaks of them alone, with what is least left of it, the tightest first."""
     decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
     broken = [row for row in decided if margin(row, subject.values) < -TOLERANCE]
     for row in broken:
@@ -127,7 +127,10 @@ def _kept(subject: Subject, place: str) -> Iterator[Finding]:
             "error", "constraint", row_text(row), f"the values break this atom by {excess}", Witness(assignment=held)
         )
     if not broken and decided:
-        left = [f"{fraction_text(margin(row, subject.values))} left in {row_text(row)}" for row in decided]
+        least: dict[int, Row] = {}
+        for row in sorted(decided, key=lambda row: margin(row, subject.values)):
+            least.setdefault(id(row.atom), row)
+        left = [f"{fraction_text(margin(row, subject.values))} left in {row_text(row)}" for row in least.values()]
         yield Finding("note", "constraint", place, "the values keep it", Witness(atoms=tuple(left)))
 
 

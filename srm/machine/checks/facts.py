@@ -113,7 +113,7 @@ def _implies(stronger: Happens, weaker: Happens) -> bool:
 
 
 def _balanced(subject: Subject) -> Iterator[Condition]:
-    for balance in subject.words.balances if subject.words else ():
+    for balance in subject.balances:
         windows = dict.fromkeys((counter.at, counter.resets) for counter in subject.machine.counters)
         for at, resets in windows:
             counters = {

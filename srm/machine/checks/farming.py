@@ -12,7 +12,7 @@ so if every loop that can pay wears out, no run can gain without end, however it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,24 +24,19 @@ from srm.machine.checks.conditions import (
     Every,
     Items,
     Sign,
-    Some,
-    counter_form,
-    counters_of,
     every,
     items_of,
     needed_signs,
-    number_form,
+    rename,
+    rename_form,
     sign,
     some,
-    substitute,
 )
 from srm.machine.checks.facts import reachable
 from srm.machine.checks.moves import Move
-from srm.machine.checks.solve import Answer, Prover
 from srm.machine.checks.subject import Subject
 from srm.machine.model import RepayEvery
 
-ROUNDS = "rounds so far"  # the unknown in which guards and pays of a repeated loop are polynomials
 MOST_CHOICES = 64
 
 
@@ -102,30 +97,11 @@ def gains_as_it_goes(subject: Subject, loop: Loop) -> Condition:
     for number, move in enumerate(dict.fromkeys(loop.moves)):
         if len(finally_paid(subject, move)) > 1:
             return Every()  # hindsight reads counters at another time
-        conditions.append(_owned(move.condition, number))
-        total = add(total, scale(_owned_form(dict(move.pay), number), Fraction(loop.moves.count(move))))
+        counters, signals = ({name: f"{name} at move {number}" for name in names} for names in move.reads)
+        conditions.append(rename(move.condition, counters, signals))
+        pay = rename_form(dict(move.pay), counters, signals)
+        total = add(total, scale(pay, Fraction(loop.moves.count(move))))
     return every((*conditions, sign(total, ">")))
-
-
-def _owned(condition: Condition, number: int) -> Condition:
-    match condition:
-        case Sign():
-            return sign(_owned_form(condition.form, number), condition.relation)
-        case Every(parts):
-            return every(_owned(part, number) for part in parts)
-        case Some(parts):
-            return some(_owned(part, number) for part in parts)
-        case _:
-            return condition
-
-
-def _owned_form(form: Form, number: int) -> Form:
-    """The form with counters and signals that belong to one move of a loop."""
-
-    def named(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(f"{name} at move {number}" for name in names)
-
-    return {Monomial(m.hole, named(m.counters), named(m.signals)): c for m, c in form.items()}
 
 
 def finally_paid(subject: Subject, move: Move) -> list[Form]:
@@ -215,68 +191,3 @@ def wears_out(subject: Subject, loop: Loop, refilled: frozenset[str]) -> Conditi
         if falls is not None and len(finally_paid(subject, move)) == 1:
             pays.append(falls)
     return some((*guards, *pays))
-
-
-# Going round for ever
-
-
-def for_ever(prover: Prover, moves: Sequence[Move], facts: Sequence[Condition]) -> Answer:
-    """Whether this sequence of moves can be repeated without end for a total that grows without end, with an example."""
-    conditions, pays = [], []
-    readings = _readings(moves)
-    for move, reading in zip(moves, readings, strict=True):
-        conditions.append(_eventually(move.condition, reading))
-        pays.append(substitute(dict(move.pay), reading))
-    grows = _eventually_sign(add(*pays), ">")
-    return prover.example(every((*conditions, grows)), facts)
-
-
-def _readings(moves: Sequence[Move]) -> list[dict[str, Form]]:
-    """Before each move of a late round, what every counter reads: a number if the loop resets it, else it has grown."""
-    names = {name for move in moves for name in counters_of(move.condition)}
-    names |= {name for move in moves for monomial, _ in move.pay for name in monomial.counters}
-    per_round = {name: sum(name in move.counts for move in moves) for name in names}
-    readings: list[dict[str, Form]] = []
-    for position in range(len(moves)):
-        reading = {}
-        for name in sorted(names):
-            before = [*moves[position:], *moves[:position]]  # one round back, oldest first
-            last = max((index for index, move in enumerate(before) if name in move.resets), default=None)
-            if last is not None:
-                reading[name] = number_form(sum(name in move.counts for move in before[last:]))
-            else:
-                already = number_form(sum(name in move.counts for move in moves[:position]))
-                growth = {Monomial(None, (ROUNDS,)): number_form(per_round[name])[ONE]} if per_round[name] else {}
-                reading[name] = add(counter_form(name), already, growth)
-        readings.append(reading)
-    return readings
-
-
-def _eventually(condition: Condition, reading: dict[str, Form]) -> Condition:
-    """The condition from some round on: a polynomial keeps its sign once the number of rounds is large."""
-    match condition:
-        case Sign():
-            return _eventually_sign(substitute(condition.form, reading), condition.relation)
-        case Every(parts):
-            return every(_eventually(part, reading) for part in parts)
-        case Some(parts):
-            return some(_eventually(part, reading) for part in parts)
-        case _:
-            return condition
-
-
-def _eventually_sign(form: Form, relation: str) -> Condition:
-    powers: dict[int, Form] = {}
-    for monomial, coefficient in form.items():
-        kept = tuple(name for name in monomial.counters if name != ROUNDS)
-        power = len(monomial.counters) - len(kept)
-        rest = {Monomial(monomial.hole, kept, monomial.signals): coefficient}
-        powers[power] = add(powers.get(power, {}), rest)
-    if relation == "=":
-        return every(sign(part, "=") for part in powers.values())
-    if relation == "!=":
-        return some(sign(part, "!=") for part in powers.values())
-    decided = sign(powers.pop(0, {}), relation)
-    for _, part in sorted(powers.items()):
-        decided = some((sign(part, ">"), every((sign(part, "="), decided))))
-    return decided

@@ -66,17 +66,19 @@ def _signs(subject: Subject, prover: Prover, names: Sequence[str]) -> Iterator[F
 def _promise(subject: Subject, prover: Prover, atom: Atom) -> Iterator[Finding]:
     """A label that speaks of a reward or a penalty names a sign; the constraint should force it."""
     promised = promise_of(atom)
-    meant = hole_meant(atom, subject) if promised else None
-    if promised is None or meant is None or meant not in subject.open_holes:
+    if promised is None:
         return
     kind = "reward" if promised == ">" else "penalty"
-    wrong = prover.example(_of(meant, "<" if promised == ">" else ">"))
-    if wrong.possible:
-        message = f"the label speaks of a {kind}, but the constraint does not force ?{meant} {promised}= 0"
-        yield Finding("warning", "implied", str(atom), message, Witness(assignment=assignment_text(wrong.holes)))
-    elif prover.can(_of(meant, promised)) is False:
-        message = f"the label speaks of a {kind}, but the constraint never allows ?{meant} {promised} 0"
-        yield Finding("warning", "implied", str(atom), message)
+    for meant in holes_meant(atom, subject):
+        if meant not in subject.open_holes:
+            continue
+        wrong = prover.example(_of(meant, "<" if promised == ">" else ">"))
+        if wrong.possible:
+            message = f"the label speaks of a {kind}, but the constraint does not force ?{meant} {promised}= 0"
+            yield Finding("warning", "implied", str(atom), message, Witness(assignment=assignment_text(wrong.holes)))
+        elif prover.can(_of(meant, promised)) is False:
+            message = f"the label speaks of a {kind}, but the constraint never allows ?{meant} {promised} 0"
+            yield Finding("warning", "implied", str(atom), message)
 
 
 def promise_of(atom: Atom) -> str | None:
@@ -86,26 +88,26 @@ def promise_of(atom: Atom) -> str | None:
     return next(found, None)
 
 
-def hole_meant(atom: Atom, subject: Subject) -> str | None:
-    """The hole whose sign the label is about; None where the atom is about a sum as a whole.
+def holes_meant(atom: Atom, subject: Subject) -> tuple[str, ...]:
+    """The holes whose sign the label is about; none where the atom is about a sum as a whole.
 
-    An atom about every hole is about the one it compares them with; an atom with one hole about that one. Of several holes
-    the one whose name the label contains is meant (`?drop_unused`: "penalize dropping unused key") or, if the label contains
-    none better than others, the one that stands alone on the side that the label speaks of (`?see >= ?open + ?unlock`).
+    An atom about every hole is about the one it compares them with, or (compared with a number) about all; a term with one hole is
+    about that one. Of several holes the one whose name the label contains is meant (`?drop_unused`: "penalize dropping unused
+    key") or, if the label contains none better than others, the one that stands alone on the side that the label speaks of
+    (`?see >= ?open + ?unlock`).
     """
     if isinstance(atom.left, EveryHole):
-        return atom.right.name if isinstance(atom.right, HoleTerm) else None
-    holes = sorted({name for row in atom.rows(subject.machine.hole_names) for name in row.coefficients})
-    if len(holes) == 1:
-        return holes[0]
-    if len(atom.left) > 1:
-        return None
-    likeness = {name: _likeness(name, atom.label or "") for name in holes}
-    best = max(likeness.values(), default=0.0)
-    nearest = [name for name in holes if likeness[name] == best]
-    if best > 0 and len(nearest) == 1:
-        return nearest[0]
-    return _alone(atom)
+        if isinstance(atom.right, HoleTerm):
+            return (atom.right.name,)
+        return tuple(name for name in subject.machine.hole_names if name not in atom.left.excluded)
+    rows = list(atom.rows(subject.machine.hole_names, subject.machine.forms))
+    alone = [name for row in rows if len(row.coefficients) == 1 for name in row.coefficients]
+    if len(rows) != 1 or len(alone) == 1:
+        return tuple(alone)
+    likeness = {name: _likeness(name, atom.label or "") for name in rows[0].coefficients}
+    best = max(likeness.values())
+    nearest = tuple(name for name in likeness if likeness[name] == best)
+    return nearest if best > 0 and len(nearest) == 1 else _alone(atom)
 
 
 def _likeness(name: str, label: str) -> float:
@@ -119,11 +121,11 @@ def _likeness(name: str, label: str) -> float:
     return sum(map(said, pieces)) / len(pieces)
 
 
-def _alone(atom: Atom) -> str | None:
+def _alone(atom: Atom) -> tuple[str, ...]:
     """The hole that alone makes up the side which the label raises (a reward) or lowers (a penalty)."""
     assert isinstance(atom.left, tuple)
     raised: Term
     lowered: Term
     raised, lowered = (atom.left[0], atom.right) if atom.relation == ">=" else (atom.right, atom.left[0])
     side = raised if promise_of(atom) == ">" else lowered
-    return side.name if isinstance(side, HoleTerm) else None
+    return (side.name,) if isinstance(side, HoleTerm) else ()

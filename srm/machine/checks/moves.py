@@ -20,9 +20,11 @@ from srm.machine.checks.conditions import (
     FALSE,
     Condition,
     Items,
+    counters_of,
     given,
     items_of,
     literals_of,
+    signals_of,
     substitute,
     with_counters,
 )
@@ -55,6 +57,13 @@ class Move:
     counts: frozenset[str]
     resets: frozenset[str]
 
+    @property
+    def reads(self) -> tuple[set[str], set[str]]:
+        """The counters and the signals that its guard and its pay read."""
+        counters = {name for monomial, _ in self.pay for name in monomial.counters}
+        signals = {name for monomial, _ in self.pay for name in monomial.signals}
+        return counters | set(counters_of(self.condition)), signals | set(signals_of(self.condition))
+
 
 def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collection[str]) -> list[Move]:
     """Every move within these nodes that can be made and that pays, counts, resets or changes a balance."""
@@ -79,15 +88,13 @@ def _literals(subject: Subject, nodes: Collection[str]) -> tuple[Happens, ...]:
         for happens in (counter.counts, *counter.resets)
         if isinstance(happens, Happens)
     ]
-    balances = subject.words.balances if subject.words else ()
-    balanced = [Happens(event) for balance in balances for event in (*balance.plus, *balance.minus)]
+    balanced = [Happens(event) for balance in subject.balances for event in (*balance.plus, *balance.minus)]
     return tuple(dict.fromkeys([*literals_of(*guards), *counted, *balanced]))
 
 
 def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> Iterator[Move]:
     zeros: dict[str, Form] = {name: {} for name in living.zeros(node)}
-    balances = subject.words.balances if subject.words else ()
-    levels = tuple(_level(balance, letter) for balance in balances)
+    levels = tuple(_level(balance, letter) for balance in subject.balances)
     options: list[tuple[Rule | None, str | None, Condition]] = [
         (rule, label, subject.fires[label]) for rule, label in subject.rules_of(node) if label not in living.dead
     ]

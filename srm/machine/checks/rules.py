@@ -115,7 +115,7 @@ def _exhausted(subject: Subject, prover: Prover, living: Living) -> Iterator[Fin
         stops = {counter: _stop(prover, comparisons, facts, counter) for counter in counters_of(comparisons)}
         said = " or ".join(f"#{counter} >= {stop}" for counter, stop in stops.items() if stop is not None)
         if said:
-            message = f"can never fire once {said}: {', '.join(rules)}"
+            message = f"{', '.join(rules)} can never fire once {said}"
             yield Finding("note", "rules", f"node {node_name}", message)
 
 

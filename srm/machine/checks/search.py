@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from srm.machine.affine import Form, Monomial, add
+from srm.machine.affine import Form, add
 from srm.machine.checks.conditions import (
     FALSE,
     TRUE,
     Condition,
     Every,
-    Sign,
-    Some,
+    each_sign,
     every,
     negated,
     number_form,
+    rename_form,
     sign,
     some,
     substitute,
@@ -54,6 +54,7 @@ class Outcome:
     walk: Walk | None = None  # one on which the pays differ
     example: Answer | None = None
     complete: bool = False  # nothing is left to look at: the traces go round in circles
+    sure: bool = True  # no question on the way was left undecided
 
 
 @dataclass
@@ -75,22 +76,24 @@ def find_difference(pair: Pair, prover: Prover, most_steps: int, seconds: float)
     start = (pair.first.subject.machine.start, pair.second.subject.machine.start)
     counters = tuple((name, 0) for name in (*pair.first.counters, *pair.second.counters))
     walks = [Walk(start, counters, tuple(0 for _ in pair.balances))]
+    sure = True
     for length in range(1, most_steps + 1):
         further: list[Walk] = []
         for walk in walks:
             for longer, differs in _longer(pair, prover, walk):
                 if time.monotonic() > budget.ends:
-                    return Outcome(length - 1)
+                    return Outcome(length - 1, sure=sure)
                 if differs != FALSE:
                     example = prover.example(every((*longer.comparisons, differs)))
                     if example.possible:
-                        return Outcome(length, longer, example)
+                        return Outcome(length, longer, example, sure=sure)
+                    sure = sure and example.possible is False
                 if budget.is_new(_place(pair, longer), longer.comparisons):
                     further.append(longer)
         if not further:
-            return Outcome(length, complete=True)
+            return Outcome(length, complete=True, sure=sure)
         walks = further
-    return Outcome(most_steps)
+    return Outcome(most_steps, sure=sure)
 
 
 def _place(pair: Pair, walk: Walk) -> object:
@@ -103,6 +106,8 @@ def _longer(pair: Pair, prover: Prover, walk: Walk) -> Iterator[tuple[Walk, Cond
     """The walks that are one step longer, each with the condition under which some step is now paid differently."""
     numbers = {name: number_form(value) for name, value in walk.counters}
     for letter in pair.letters:
+        if not letter.occurrences and _sleeps(pair, walk, letter):
+            continue
         levels = tuple(
             level + sum((event in b.plus) - (event in b.minus) for event in letter.events)
             for level, b in zip(walk.levels, pair.balances, strict=True)
@@ -119,6 +124,12 @@ def _longer(pair: Pair, prover: Prover, walk: Walk) -> Iterator[tuple[Walk, Cond
                 if said != TRUE and prover.can(every(comparisons)) is False:
                     continue
                 yield _step(pair, walk, letter, levels, (first, second), frozenset(comparisons), numbers)
+
+
+def _sleeps(pair: Pair, walk: Walk, letter: Letter) -> bool:
+    """Whether a step without events changes nothing, so that it need not be part of a shortest trace."""
+    options = [*pair.first.options(walk.nodes[0], letter), *pair.second.options(walk.nodes[1], letter)]
+    return all(option.rule is None for option in options)
 
 
 def _step(
@@ -195,17 +206,8 @@ def _read(form: Form, numbers: Mapping[str, Form], step: int) -> Form:
     known = substitute(form, numbers)
     if not any(monomial.signals for monomial in known):
         return known
-    named = {m: Monomial(m.hole, (), tuple(f"{name} at step {step + 1}" for name in m.signals)) for m in known}
-    return {named[monomial]: coefficient for monomial, coefficient in known.items()}
+    return rename_form(known, {}, {name: f"{name} at step {step + 1}" for m in known for name in m.signals})
 
 
 def _at_step(condition: Condition, numbers: Mapping[str, Form], step: int) -> Condition:
-    match condition:
-        case Sign():
-            return sign(_read(condition.form, numbers, step), condition.relation)
-        case Every(parts):
-            return every(_at_step(part, numbers, step) for part in parts)
-        case Some(parts):
-            return some(_at_step(part, numbers, step) for part in parts)
-        case _:
-            return condition
+    return each_sign(condition, lambda said: sign(_read(said.form, numbers, step), said.relation))

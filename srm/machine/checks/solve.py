@@ -33,9 +33,9 @@ from srm.machine.checks.conditions import (
     counters_of,
     every,
     follow_events,
-    leaves,
     literals_of,
     number_form,
+    signals_of,
     with_counters,
 )
 from srm.machine.checks.letters import Variant, attribute_values, variants
@@ -128,7 +128,7 @@ class Prover:
             True,
             {name: _fraction(model, z3.Real(f"?{name}")) for name in self.subject.open_holes},
             {name: numbers[name] for name in counters_of(condition)},
-            {name: _fraction(model, z3.Real(name)) for name in _signals_of(known)},
+            {name: _fraction(model, z3.Real(name)) for name in signals_of(known)},
             tuple(self._events[e].read(model) for e in _events(literals) if self._events[e].happens(model)),
         )
 
@@ -298,11 +298,6 @@ def _counter(name: str, kind: str) -> Any:
 
 def _events(literals: Iterable[Happens]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(literal.event for literal in literals))
-
-
-def _signals_of(condition: Condition) -> tuple[str, ...]:
-    signs = (leaf for leaf in leaves(condition) if isinstance(leaf, Sign))
-    return tuple(dict.fromkeys(name for leaf in signs for monomial, _ in leaf.items for name in monomial.signals))
 
 
 def _fraction(model: Any, variable: Any) -> Fraction:

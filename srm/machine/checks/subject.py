@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from srm.machine.affine import ONE, Form, Monomial, add, exact, scale
+from srm.machine.affine import ONE, Form, Monomial, add, exact
 from srm.machine.checks.conditions import Condition, Occurs, every, negate, negated, sign, some
 from srm.machine.model import Constraint, Machine, Node, Row, Rule
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
-from srm.machine.words import Words
+from srm.machine.words import Balance, Words
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class Subject:
     machine: Machine
     words: Words | None = None
     constraint: Constraint | None = None
+
+    @property
+    def balances(self) -> tuple[Balance, ...]:
+        return self.words.balances if self.words else ()
 
     @cached_property
     def values(self) -> Mapping[str, Fraction]:
@@ -115,7 +119,3 @@ def margin(row: Row, values: Mapping[str, Fraction]) -> Fraction:
     """How far an assignment is inside the row; negative: by how much it breaks it."""
     left = row.bound - sum((c * values[name] for name, c in row.coefficients.items()), Fraction(0))
     return -abs(left) if row.equality else left
-
-
-def scaled(form: Form, by: int) -> Form:
-    return scale(form, Fraction(by))

@@ -104,8 +104,9 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file) if isinstance(file, np.lib.npyio.NpzFile) else {}
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {}
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise DemonstrationError(

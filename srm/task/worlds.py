@@ -67,7 +67,7 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
     if env_id in envpool.list_all_envs():
         return EnvPoolWorlds(env_id, count, seed)
     if env_id not in gymnasium.registry:
-        known = {*envpool.list_all_envs(), *gymnasium.registry}
+        known = sorted(name for name in {*envpool.list_all_envs(), *gymnasium.registry} if name[:3] == env_id[:3])
         raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{near(env_id, known)}")
     wrappers = [ShowPlace] if _is_minigrid(env_id) else []
     vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)

@@ -15,7 +15,7 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     (".canvas", "fill", "#f6f8fa", "#0d1117"),
     (".canvas", "stroke", "#e2e7ec", "#21262d"),
     (".card,.sheet", "fill", "#ffffff", "#151b23"),
-    (".card", "stroke", "#c5ced8", "#3a424d"),
+    (".outline", "stroke", "#c5ced8", "#3a424d"),
     (".sheet", "stroke", "#e2e7ec", "#262c36"),
     (".header", "fill", "#eaeff5", "#222a35"),
     (".hairline,.axis", "stroke", "#e8ecf1", "#262d37"),
@@ -36,12 +36,12 @@ _COLOURS: tuple[tuple[str, str, str, str], ...] = (
     (".line,.loop", "stroke", "#5b6673", "#8b96a3"),
     (".head,.port,.loop-head,.start-mark circle", "fill", "#5b6673", "#8b96a3"),
     (".bar", "stroke", "#d9b8ff", "#5b3d86"),
-    (".accepting .card,.accepting .ring,.tick", "stroke", "#1a7f37", "#3fb950"),
+    (".accepting .outline,.accepting .ring,.tick", "stroke", "#1a7f37", "#3fb950"),
     (".accepting .header", "fill", "#dff5e5", "#12301b"),
-    (".active .card", "stroke", "#d4820a", "#e3a02c"),
+    (".active .outline", "stroke", "#d4820a", "#e3a02c"),
     (".rule.active>.row", "fill", "#fff3d1", "#3a2c0d"),
     (".arrow.active .line", "stroke", "#d4820a", "#e3a02c"),
-    (".arrow.active .head", "fill", "#d4820a", "#e3a02c"),
+    (".arrow.active .head,.rule.active .port", "fill", "#d4820a", "#e3a02c"),
 )
 
 _SHAPES = {
@@ -55,7 +55,7 @@ _SHAPES = {
     ".s11": "font-size:11px",
     ".s10_5": "font-size:10.5px",
     "tspan.rule,.word": "font-style:italic",
-    ".row,.ring,.line,.loop,.bar,.tick": "fill:none",
+    ".row,.ring,.outline,.line,.loop,.bar,.tick": "fill:none",
     ".line": "stroke-width:1.6",
     ".loop": "stroke-width:1.3;opacity:.55",
     ".loop-head": "opacity:.55",
@@ -64,7 +64,7 @@ _SHAPES = {
     ".bar": "stroke-width:2;stroke-linecap:round",
     ".divider": "stroke-dasharray:3 3",
     ".whisker": "stroke-width:1.4",
-    ".active .card,.arrow.active .line": "stroke-width:2.6",
+    ".active .outline,.arrow.active .line": "stroke-width:2.6",
 }
 
 

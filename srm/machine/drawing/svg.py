@@ -126,6 +126,7 @@ def _card(placed: PlacedCard) -> Iterator[str]:
     yield f'<g class="{kind}" data-node="{card.node}">'
     yield f'<rect class="card" x="{_n(x)}" y="{_n(y)}" width="{_n(card.width)}" height="{_n(card.height)}" rx="8"/>'
     yield f'<path class="header" d="{_header(x, y, card)}"/>'
+    yield f'<rect class="outline" x="{_n(x)}" y="{_n(y)}" width="{_n(card.width)}" height="{_n(card.height)}" rx="8"/>'
     if card.accepting:  # a double edge, as automata are drawn
         inner = f'width="{_n(card.width - 7)}" height="{_n(card.height - 7)}" rx="5"'
         yield f'<rect class="ring" x="{_n(x + 3.5)}" y="{_n(y + 3.5)}" {inner}/>'
@@ -152,7 +153,7 @@ def _header(x: float, y: float, card: Card) -> str:
 def _row(row: Row, card: Card, x: float, y: float, *, hairline: bool) -> Iterator[str]:
     middle, edge = y + row.port, x + card.width
     yield f'<g class="rule{" leaving" if row.target else ""}" data-rule="{row.label}">'
-    yield f'<rect class="row" x="{_n(x + 1)}" y="{_n(y + row.top)}" width="{_n(card.width - 2)}" height="{_n(row.height)}"/>'
+    yield f'<rect class="row" x="{_n(x + 1.5)}" y="{_n(y + row.top)}" width="{_n(card.width - 3)}" height="{_n(row.height)}"/>'
     if hairline:
         yield f'<path class="hairline" d="M{_n(x + PAD)} {_n(y + row.top)}h{_n(card.width - 2 * PAD)}"/>'
     if row.bar:

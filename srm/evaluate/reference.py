@@ -68,7 +68,7 @@ class Ambiguous(SrmError):
 class Repaid(NamedTuple):
     """What hindsight made of the pay of an earlier step."""
 
-    index: int  # of the step, among those held
+    held: int  # the step, as an index into what is held
     pay: float
     change: RepayEvery | RepayLast
 
@@ -125,7 +125,7 @@ class Walk:
             tuple(self._repay(rule, happened, signals)) if rule else (),
         )
         for repaid in said.repaid:
-            self.pay[repaid.index] = repaid.pay
+            self.pay[repaid.held] = repaid.pay
         self.held.append(said)
         self.pay.append(said.pay)
         self._count(happened, rule)

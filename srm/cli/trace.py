@@ -1,0 +1,132 @@
+"""The verb about what a machine says of demonstrations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import Positional, arg
+
+from srm.errors import AssignmentError, DemonstrationError
+from srm.machine.parse import find_machine
+from srm.task.table import FAMILIES, find_task
+
+if TYPE_CHECKING:
+    from srm.evaluate.trace import Trace as Traced
+    from srm.machine.model import Machine
+    from srm.trajectory import Demonstrations
+
+
+@dataclass(frozen=True)
+class Trace:
+    machine: Annotated[Positional[str], arg(metavar="MACHINE")]
+    """an .srm file whose holes have values, or the name of a machine that ships with the package"""
+    file: Annotated[Positional[Path], arg(metavar="DEMO_FILE")]
+    """a file of demonstrations, or a task whose demonstrations are shipped"""
+    demo: Annotated[int | None, arg(aliases=["-d"])] = None
+    """which one to tell step by step, counted from 0; unless told the first, and the totals are of all"""
+    values: Annotated[tuple[str, ...], arg(metavar="HOLE=NUMBER ...")] = ()
+    """values of holes, in place of those written in the machine: --values goal=1 close=-0.2"""
+    all_steps: bool = False
+    """show idle steps too"""
+    json: bool = False
+    """print everything as JSON"""
+    task: Annotated[str | None, arg(metavar="TASK")] = None
+    """the task the demonstrations are of, when it is one of your own"""
+
+    def run(self) -> int:
+        from srm.evaluate.trace import trace
+
+        demonstrations = self._demonstrations()
+        task = find_task(self.task or demonstrations.task)
+        machine = find_machine(self.machine, {task.words.name: task.words})
+        values = self._values(machine)
+        chosen = range(len(demonstrations)) if self.demo is None else (self.demo,)
+        vocabulary = task.vocabulary()
+        traces = {index: trace(machine, vocabulary, demonstrations.trajectories[index], values) for index in chosen}
+        if self.json:
+            self._print_json(machine, values, traces)
+        else:
+            self._print_text(machine, values, traces, demonstrations)
+        return 0
+
+    def _demonstrations(self) -> Demonstrations:
+        from srm.task.demos import load, shipped
+
+        named = str(self.file) in FAMILIES and not self.file.exists()
+        path = shipped(FAMILIES[str(self.file)]) if named else self.file
+        found = load(path)
+        if self.demo is not None and not 0 <= self.demo < len(found):
+            raise DemonstrationError(f"{path}: has demonstrations 0 to {len(found) - 1}, not {self.demo}")
+        return found
+
+    def _values(self, machine: Machine) -> dict[str, float]:
+        written = {hole.name: hole.value for hole in machine.holes if hole.value is not None}
+        values = machine.concretize({**written, **dict(map(_value, self.values))})
+        missing = [f"?{hole.name}" for hole in values.holes if hole.value is None]
+        if missing:
+            raise AssignmentError(
+                f"machine {machine.name} has no value for {', '.join(missing)}, so it pays nothing definite; "
+                "give them with --values HOLE=NUMBER, trace a machine whose holes have values, or infer them with `srm learn`"
+            )
+        return values.values()
+
+    def _print_json(self, machine: Machine, values: dict[str, float], traces: dict[int, Traced]) -> None:
+        from json import dumps
+
+        from srm.evaluate.trace import as_json
+
+        print(dumps(as_json(machine, values, traces), indent=2))
+
+    def _print_text(
+        self,
+        machine: Machine,
+        values: dict[str, float],
+        traces: dict[int, Traced],
+        demonstrations: Demonstrations,
+    ) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        from srm.evaluate.explain import number
+        from srm.evaluate.trace import total
+        from srm.evaluate.trace_text import show_exercised, show_totals, show_trace
+
+        console = Console(highlight=False)
+        first, shown = next(iter(traces.items()))
+        outcome = "ended" if shown.ended else "ran out of time"
+        console.print(
+            f"{machine.name} on demonstration {first} of {demonstrations.env_id}: {outcome} after {len(shown.steps)} "
+            f"steps, task reward {number(shown.task_reward)}, paid by the machine {number(shown.pay)}\n",
+            soft_wrap=True,
+        )
+        for atom in _broken(machine, values):
+            console.print(Text(f"these values break {atom}\n", "yellow"), soft_wrap=True)
+        show_trace(console, machine, shown, all_steps=self.all_steps)
+        console.print(f"\nreturn over {_counted(len(traces))}, by hole and by rule\n")
+        show_totals(console, total(machine, values, list(traces.values())))
+        console.print("\nwhat each exercised\n")
+        show_exercised(console, traces, machine)
+
+
+def _broken(machine: Machine, values: dict[str, float]) -> list[str]:
+    from srm.evaluate.batched import assignment_of, broken_atoms
+
+    constraint = machine.constraint()
+    if constraint is None:
+        return []
+    return broken_atoms(machine, constraint, assignment_of(machine, values, outside_constraint=True))
+
+
+def _counted(demonstrations: int) -> str:
+    return "this demonstration" if demonstrations == 1 else f"{demonstrations} demonstrations"
+
+
+def _value(told: str) -> tuple[str, float]:
+    name, _, value = told.removeprefix("?").partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        message = f"--values {told}: write HOLE=NUMBER, such as --values goal=1 close=-0.2"
+        raise AssignmentError(message) from None

@@ -1,7 +1,7 @@
 """Demonstrations to and from Minari datasets (the extra `minari`).
 
 A dataset of ours observes `image` (the view) and `place`; MiniGrid's mission text is left out, since Minari cannot store
-it. Views are stored as they are: Minari would make JPEGs of them, which changes the ids of things.
+it. Views are stored as they are, not as JPEG.
 
 A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise the way
 is reckoned from the views: relative to where the agent began, which is enough, since machines only compare places.
@@ -82,7 +82,6 @@ def import_minari(dataset: str, task: Task) -> Demonstrations:
         seed = int(about.get("seed", UNKNOWN_SEED))
         trajectory = None if seed == UNKNOWN_SEED else _played_again(env, seed, episode)
         if trajectory is None:
-            _refuse_jpeg(dataset, source)
             seed, trajectory = UNKNOWN_SEED, _as_stored(episode, task)
         seeds.append(seed)
         trajectories.append(trajectory)
@@ -96,18 +95,6 @@ def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | N
     trajectory = play(env, seed, [int(action) for action in episode.actions])
     same = trajectory.steps == len(episode.rewards) and np.allclose(trajectory.task_reward, episode.rewards)
     return trajectory if same and trajectory.ended == bool(episode.terminations[-1]) else None
-
-
-def _refuse_jpeg(dataset: str, source: Any) -> None:
-    from minari.dataset.minari_storage import is_image_space
-
-    space = source.observation_space
-    view = space["image"] if isinstance(space, gymnasium.spaces.Dict) else space
-    if source.storage.jpeg_encoding and is_image_space(view):
-        raise DemonstrationError(
-            f"{dataset}: its views were stored as JPEG, which changes the ids of things, and cannot be played again from "
-            "seeds; make the dataset with jpeg_encoding=False"
-        )
 
 
 def _as_stored(episode: Any, task: Task) -> Trajectory:

@@ -13,7 +13,7 @@ A world cannot be put back to an earlier moment: a run that is resumed begins ne
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -67,8 +67,8 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
     if env_id in envpool.list_all_envs():
         return EnvPoolWorlds(env_id, count, seed)
     if env_id not in gymnasium.registry:
-        known = sorted(name for name in {*envpool.list_all_envs(), *gymnasium.registry} if name[:3] == env_id[:3])
-        raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{near(env_id, known)}")
+        hint = _near(env_id, {*envpool.list_all_envs(), *gymnasium.registry})
+        raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{hint}")
     wrappers = [ShowPlace] if _is_minigrid(env_id) else []
     vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
     return GymnasiumWorlds(vector, seed, env_id=env_id)
@@ -79,7 +79,7 @@ def make_environment(env_id: str) -> gymnasium.Env:
     import minigrid  # noqa: F401  (its import registers its environments)
 
     if env_id not in gymnasium.registry:
-        raise TaskError(f"Gymnasium has no environment {env_id}{near(env_id, gymnasium.registry)}")
+        raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         env = gymnasium.make(env_id, render_mode="rgb_array")
@@ -241,6 +241,11 @@ def _resets_within_the_step(env_id: str, vector: VectorEnv) -> bool:
 
 def _is_minigrid(env_id: str) -> bool:
     return str(gymnasium.registry[env_id].entry_point).startswith("minigrid.")
+
+
+def _near(env_id: str, known: Iterable[str]) -> str:
+    """A hint among the thousands of environments: only those that begin alike are compared."""
+    return near(env_id, sorted(name for name in known if name[:3] == env_id[:3]))
 
 
 def _no_finals(views: Views, places: Numbers) -> tuple[Numbers, Views, Numbers]:

@@ -175,6 +175,14 @@ def test_pieces_know_what_each_word_is() -> None:
     assert "".join(piece.text for piece in line) == "open_door and #n * ?h - 0.5 <= left where colour = red"
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("a // -1", ["-1"]), ("?a - 1", ["1"]), ("?a <= -0.5", ["-0.5"]), ("-2 * ?a + (-3) - 4", ["-2", "-3", "4"])],
+)
+def test_a_minus_belongs_to_its_number_or_joins_two(text: str, numbers: list[str]) -> None:
+    assert [piece.text for piece in LEXICON.pieces(text) if piece.kind == "number"] == numbers
+
+
 def test_a_formula_breaks_outside_parentheses() -> None:
     line = LEXICON.pieces("open_door and #n * (?a - ?b) + ?c > 0")
     room = text_width("and #n * (?a - ?b)", FORMULA)

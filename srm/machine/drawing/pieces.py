@@ -32,6 +32,7 @@ _TOKENS = re.compile(
     r'(?P<label>"[^"]*")|(?P<hole>\?\w+)|(?P<counter>#\w+)|(?P<name>[A-Za-z_]\w*)'
     r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<space>\s+)|(?P<sign>//|->|\+-|<=|>=|!=|.)"
 )
+_BINDS = frozenset(("", *"(<>=≤≥≠·*−+,", "<=", ">=", "!=", "//", "+-"))  # `-` after these is a number's own
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-": "−", "*": "·", "+-": "±"}
 
 
@@ -44,7 +45,16 @@ class Lexicon:
 
     def pieces(self, text: str) -> Line:
         """The text, cut into pieces; joining them gives the text back."""
-        return tuple(self._piece(m.lastgroup or "sign", m.group()) for m in _TOKENS.finditer(text))
+        found: list[Piece] = []
+        last = ""  # text of the piece before, spaces aside
+        for match in _TOKENS.finditer(text):
+            piece = self._piece(match.lastgroup or "sign", match.group())
+            if piece.kind == "number" and found and found[-1].text == "-" and last in _BINDS:
+                piece = Piece("number", f"{found.pop().text}{piece.text}")
+            elif piece.kind != "space" and piece.text != "-":
+                last = piece.text
+            found.append(piece)
+        return tuple(found)
 
     def _piece(self, kind: str, text: str) -> Piece:
         if kind == "name":
@@ -72,7 +82,13 @@ def _events(machine: Machine) -> Iterator[str]:
 
 def typeset(line: Line) -> Line:
     """The pieces with the signs of print in place of those of the keyboard: ≤ for <=, · for *."""
-    return tuple(Piece(p.kind, _SIGNS.get(p.text, p.text)) if p.kind == "sign" else p for p in line)
+    return tuple(Piece(p.kind, _printed(p)) for p in line)
+
+
+def _printed(piece: Piece) -> str:
+    if piece.kind == "number" and piece.text.startswith("-"):
+        return f"−{piece.text[1:]}"
+    return _SIGNS.get(piece.text, piece.text) if piece.kind == "sign" else piece.text
 
 
 # Widths
@@ -112,7 +128,6 @@ def line_width(line: Sequence[Piece], font: Font) -> float:
 # Folding
 
 _BREAK_BEFORE = frozenset(("and", "or", "+", "-", "−", "where", "except", "resets", "at"))
-_BINDS = frozenset(("", "(", "<", ">", "=", "≤", "≥", "≠", "·", "−", "+"))  # a sign after these is that of a number
 HANGING = (Piece("space", "  "),)  # begins every line but the first
 WHOLE = 44  # letters; what stands between two places outside parentheses is broken only if it is longer
 

@@ -20,6 +20,7 @@ LARGEST_FORM = 256  # monomials; the largest term that ships has 11
 MOST_FACTORS = 32  # factors of one product, and counters and signals of one monomial
 LARGEST_NUMBER = Fraction(sys.float_info.max)
 FINEST_NUMBER = 1 << 1100  # the largest denominator of a coefficient; that of the smallest float is below it
+MOST_WORK = 200_000  # monomials made while the terms of one machine are expanded once: half a second, 60 MB
 
 
 class NotAffine(Exception):
@@ -28,6 +29,18 @@ class NotAffine(Exception):
     def __init__(self, reason: str, at: Term) -> None:
         super().__init__(reason)
         self.at = at
+
+
+@dataclass
+class Budget:
+    """How many monomials may still be made. Terms named by `let` can ask for far more than their text is long."""
+
+    left: int = MOST_WORK
+
+    def spend(self, monomials: int, at: Term) -> None:
+        self.left -= monomials
+        if self.left < 0:
+            raise NotAffine("the terms up to here take too long to multiply out", at)
 
 
 @dataclass(frozen=True, order=True)
@@ -52,7 +65,7 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-def expand(term: Term, named: Mapping[str, Form] | None = None) -> Form:
+def expand(term: Term, named: Mapping[str, Form] | None = None, budget: Budget | None = None) -> Form:
     """The normal form; `named` gives the forms of the machine's named terms."""
     named = named or {}
     match term:
@@ -67,16 +80,28 @@ def expand(term: Term, named: Mapping[str, Form] | None = None) -> Form:
         case NamedTerm(name):
             return named[name]
         case Negation(inner):
-            return scale(expand(inner, named), Fraction(-1))
+            return scale(expand(inner, named, budget), Fraction(-1))
         case Sum(inner):
-            return _bounded(add(*(expand(part, named) for part in inner)), term)
+            forms = [expand(part, named, budget) for part in inner]
+            if budget:
+                budget.spend(sum(map(len, forms)), term)
+            return _bounded(add(*forms), term)
         case Product(factors):
-            if len(factors) > MOST_FACTORS:
-                raise NotAffine(f"a product of more than {MOST_FACTORS} factors", term)
-            form: Form = {ONE: Fraction(1)}
-            for factor in factors:
-                form = _bounded(_multiply(form, expand(factor, named), term), term)
-            return form
+            return _expand_product(factors, named, budget, term)
+
+
+def _expand_product(factors: tuple[Term, ...], named: Mapping[str, Form], budget: Budget | None, at: Product) -> Form:
+    if len(factors) > MOST_FACTORS:
+        raise NotAffine(f"a product of more than {MOST_FACTORS} factors", at)
+    product: Form = {ONE: Fraction(1)}
+    for factor in factors:
+        form = expand(factor, named, budget)
+        if len(product) * len(form) > LARGEST_FORM:
+            raise NotAffine(f"more than {LARGEST_FORM} parts when multiplied out", at)
+        if budget:
+            budget.spend(len(product) * len(form), at)
+        product = _bounded(_multiply(product, form, at), at)
+    return product
 
 
 def add(*forms: Form) -> Form:
@@ -92,8 +117,6 @@ def scale(form: Form, by: Fraction) -> Form:
 
 
 def _multiply(left: Form, right: Form, at: Term) -> Form:
-    if len(left) * len(right) > LARGEST_FORM:
-        raise NotAffine(f"more than {LARGEST_FORM} parts when multiplied out", at)
     total: dict[Monomial, Fraction] = {}
     for a, x in left.items():
         for b, y in right.items():

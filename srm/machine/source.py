@@ -102,12 +102,12 @@ class Mistakes:
 
 def split_lines(source: Source, mistakes: Mistakes) -> list[LogicalLine]:
     """The logical lines; what is wrong with their parentheses or their size is added to the mistakes."""
-    too_many = next(islice(_WORD.finditer(source.text), MOST_WORDS, None), None)
+    blanked = _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), source.text)
+    too_many = next(islice(_WORD.finditer(blanked), MOST_WORDS, None), None)
     if too_many:
         message = f"more than {MOST_WORDS:,} words and signs before this one, so this is not a machine"
         mistakes.add(message, (too_many.start(), 1))
         return []
-    blanked = _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), source.text)
     lines: list[LogicalLine] = []
     opened: list[int] = []  # where the open parentheses of the line under way stand
     start, end = -1, 0  # of the line under way

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from srm.errors import near
-from srm.machine.affine import Form, NotAffine, expand
+from srm.machine.affine import Budget, Form, NotAffine, expand
 from srm.machine.model import (
     Atom,
     Counter,
@@ -57,7 +57,6 @@ RESERVED = frozenset(
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_NAME = 100
-MOST_TERMS = 500  # terms named by `let`
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,7 @@ class _Known:
     nodes: dict[str, None]
     rules: dict[str, None]
     forms: dict[str, Form] = field(default_factory=dict)  # of the terms named by `let`, as far as they have been read
+    budget: Budget = field(default_factory=Budget)
 
 
 def find_problems(machine: Machine) -> Iterator[Problem]:
@@ -137,13 +137,14 @@ def _holes(machine: Machine) -> Iterator[Problem]:
 
 def _named_terms(machine: Machine, known: _Known) -> Iterator[Problem]:
     """Fills `known.forms` on the way."""
-    for index, named in enumerate(machine.terms):
-        name, term = named
-        if index == MOST_TERMS:
-            yield Problem(f"more than {MOST_TERMS} terms are named", named, name)
+    for name, term in machine.terms:
         problems = list(_term(term, known, f"let {name}"))
         yield from problems
-        known.forms[name] = {} if problems or index >= MOST_TERMS else expand(term, known.forms)
+        known.forms[name] = {} if problems else expand(term, known.forms)
+
+
+def _unknown(kind: str, mark: str, name: str, known: Iterable[str]) -> str:
+    return f"unknown {kind} {mark}{name}{near(mark + name, (mark + other for other in known))}"
 
 
 def _term(term: Term, known: _Known, place: str) -> Iterator[Problem]:
@@ -154,9 +155,9 @@ def _term(term: Term, known: _Known, place: str) -> Iterator[Problem]:
     for part in parts(term):
         match part:
             case HoleTerm(name) if name not in known.holes:
-                yield Problem(f"unknown hole ?{name}{near(name, known.holes)}", part)
+                yield Problem(_unknown("hole", "?", name, known.holes), part)
             case CounterTerm(name) if name not in known.counters:
-                yield Problem(f"unknown counter #{name}{near(name, known.counters)}", part)
+                yield Problem(_unknown("counter", "#", name, known.counters), part)
             case NamedTerm(name) if name not in known.forms:
                 can_expand = False
                 yield Problem(f"{name} is not a term named by a `let` before {place}", part)
@@ -169,7 +170,7 @@ def _term(term: Term, known: _Known, place: str) -> Iterator[Problem]:
                 yield Problem("a sum or a product of fewer than two parts", part)
     if can_expand:
         try:
-            expand(term, known.forms)
+            expand(term, known.forms, known.budget)
         except NotAffine as wrong:
             yield Problem(str(wrong), wrong.at)
 
@@ -277,7 +278,7 @@ def _atom(atom: Atom, known: _Known) -> Iterator[Problem]:
     if isinstance(atom.left, EveryHole):
         for name in atom.left.excluded:
             if name not in known.holes:
-                yield Problem(f"unknown hole ?{name}{near(name, known.holes)}", atom, f"?{name}")
+                yield Problem(_unknown("hole", "?", name, known.holes), atom, f"?{name}")
         terms: tuple[Term, ...] = (atom.right,)
     else:
         terms = (*atom.left, atom.right)

@@ -6,11 +6,13 @@ machine agree with the reward net. Nothing here plays or trains a policy.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from srm.chance import stream
 from srm.errors import DemonstrationError
@@ -19,10 +21,12 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.objectives import logit_expert_high, loss_adv
 from srm.infer.project import Floats, Polytope
-from srm.infer.reward_net import MEMORY, RewardNet, RewardNetConfig, Seen, Sequences, cut, look
+from srm.infer.reward_net import RewardNet, RewardNetConfig, Seen, Sequences, cut, look
 from srm.infer.sampler import Cost, Sampler, SamplerConfig
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
+from srm.train.learner import load_weights
+from srm.train.optimise import Optimiser
 from srm.trajectory import Demonstrations, Rollout
 
 
@@ -87,9 +91,9 @@ class Concretizer:
         self.sampler = Sampler(
             Polytope.of(machine, constraint), len(machine.holes), config.sampler, _seed(seed, "assignments")
         )
-        self.net_adam = torch.optim.Adam(self.net.parameters(), lr=config.reward_net.learning_rate, fused=True)
-        self.sampler_adam = torch.optim.Adam(self.sampler.parameters(), lr=config.sampler.learning_rate, fused=True)
-        self.chance = stream(seed, "sequences")
+        self.net_adam = _adam(self.net, config.reward_net.learning_rate)
+        self.sampler_adam = _adam(self.sampler, config.sampler.learning_rate)
+        self.seed = seed
         self.demonstration, _ = read_rollout(self.program, vocabulary, self.demonstrated)
         if len(self.demonstration.entries.step) == 0:
             raise DemonstrationError(
@@ -106,12 +110,13 @@ class Concretizer:
         return Belief(self.sampler.mode(), mean, self.sampler.spread(), self.sampler.idle())
 
     def learn(
-        self, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int = 1
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int = 1
     ) -> dict[str, float]:
-        """One round; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
+        """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
+        chance = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
         played, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
         first = self.ended if len(self.ended) == rollout.worlds else _all(rollout)
-        holes = self.sampler.draw(self.config.sampler.samples)  # 5
+        holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
         mine = look(self.net, rollout, first, self.memory)
         theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
@@ -119,6 +124,7 @@ class Concretizer:
             _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
             _Lesson(mine, log_prob, batched.pay(played, holes).mean_dense() - idle),
             effort,
+            chance,
         )
         mine = look(self.net, rollout, first, self.memory, mine.x)
         theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
@@ -126,27 +132,29 @@ class Concretizer:
             Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
             Side(played, mine.f.double().numpy(), rollout.real),
             effort,
+            chance,
         )
         self.memory = mine.memory[-1]
         self.ended = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
         return losses
 
-    def _fit_reward_net(self, theirs: _Lesson, mine: _Lesson, effort: int) -> dict[str, float]:
+    def _fit_reward_net(
+        self, theirs: _Lesson, mine: _Lesson, effort: int, chance: np.random.Generator
+    ) -> dict[str, float]:
         config = self.config.reward_net
         total, steps = {"loss_adv": 0.0, "loss_soft_f": 0.0}, config.steps * effort
         for _ in range(steps):
-            eps = torch.from_numpy(self.chance.standard_normal((2, config.sequences))).float()
-            expert, expert_soft = theirs.draw(self.net, self.chance, eps[0])
-            agent, agent_soft = mine.draw(self.net, self.chance, eps[1])
+            eps = torch.from_numpy(chance.standard_normal((2, config.sequences))).float()
+            expert, expert_soft = theirs.draw(self.net, chance, eps[0])
+            agent, agent_soft = mine.draw(self.net, chance, eps[1])
             adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
-            self.net_adam.zero_grad()
             (adversarial + config.soft_weight * soft).backward()
             self.net_adam.step()
-            total["loss_adv"] += float(adversarial) / steps
-            total["loss_soft_f"] += float(soft) / steps
+            total["loss_adv"] += adversarial.item() / steps
+            total["loss_soft_f"] += soft.item() / steps
         return total
 
-    def _fit_sampler(self, theirs: Side, mine: Side, effort: int) -> dict[str, float]:
+    def _fit_sampler(self, theirs: Side, mine: Side, effort: int, chance: np.random.Generator) -> dict[str, float]:
         def cost_of(assignments: Floats, idle: float) -> Cost:
             # each side is a mean of its own: 170 demonstrated steps would drown in 8,000 of the policy
             a, b = theirs.cost(assignments, idle), mine.cost(assignments, idle)
@@ -154,11 +162,27 @@ class Concretizer:
 
         told: dict[str, float] = {}
         for _ in range(self.config.sampler.steps * effort):
-            loss, told = self.sampler.loss(cost_of)
-            self.sampler_adam.zero_grad()
+            loss, told = self.sampler.loss(cost_of, chance)
             loss.backward()
             self.sampler_adam.step()
         return told
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that learning has changed, by name, for a checkpoint."""
+        parts: dict[str, Mapping[str, Tensor]] = {
+            "reward_net": self.net.state_dict(),
+            "sampler": self.sampler.state_dict(),
+            "reward_net_adam": self.net_adam.tensors(),
+            "sampler_adam": self.sampler_adam.tensors(),
+        }
+        return {f"{part}.{name}": value for part, tensors in parts.items() for name, value in tensors.items()}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Goes on where a concretizer of the same shape was saved, with new episodes."""
+        load_weights(self.net, "reward_net", tensors)
+        load_weights(self.sampler, "sampler", tensors)
+        for part, adam in (("reward_net_adam", self.net_adam), ("sampler_adam", self.sampler_adam)):
+            adam.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +195,7 @@ class _Lesson:
 
     def draw(self, net: RewardNet, chance: np.random.Generator, noise: Tensor) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of some sequences' real steps, and J_soft on them."""
-        steps, worlds = self.seen.actions.shape
-        config = net.config
+        worlds, config = self.seen.actions.shape[1], net.config
         chosen = chance.choice(np.flatnonzero(self.seen.real.numpy()), config.sequences)
         parts: Sequences = cut(self.seen, chosen // worlds, chosen % worlds, config.recurrence)
         said, _ = net(parts.x, parts.begins, parts.memory)
@@ -188,8 +211,9 @@ def _all(rollout: Rollout) -> np.ndarray:
     return np.ones(rollout.worlds, np.bool_)
 
 
+def _adam(module: nn.Module, learning_rate: float) -> Optimiser:
+    return Optimiser(dict(module.named_parameters()), learning_rate=learning_rate, epsilon=1e-8, norm=math.inf)
+
+
 def _seed(seed: int, purpose: str) -> int:
     return int(stream(seed, purpose).integers(2**63))
-
-
-__all__ = ["MEMORY", "Belief", "Concretizer", "ConcretizerConfig", "Side"]

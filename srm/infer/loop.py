@@ -54,14 +54,16 @@ class Policy(Protocol):
 
 
 class Holes(Protocol):
-    """Lines 3 and 5 to 8: in this process (`Inline`) or beside it on another core (`Beside`)."""
+    """Lines 3 and 5 to 8: in this process (`Inline`) or beside it on another core (`Beside`), with the same result."""
 
     demonstrated: Rollout
     belief: Belief
 
     def pay(self, rollout: Rollout) -> np.ndarray: ...
 
-    def begin(self, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int) -> None: ...
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None: ...
 
     def finish(self) -> dict[str, float]: ...
 
@@ -88,6 +90,7 @@ def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> 
         pay = holes.pay(rollout)  # 3: by the most likely assignment
         warming_up = index < config.warm_up
         holes.begin(  # 5 to 8 read what 4 reads, and not what it writes, so both may run at once
+            index,
             rollout,
             policy.log_probs(rollout),
             policy.log_probs(holes.demonstrated),

@@ -6,7 +6,7 @@ constraint has no interior (an equality, or two atoms that pin a hole) it is sol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ class Polytope:
     a: Floats  # [rows, H]
     b: Floats  # [rows]
     equalities: int
+    _slopes: dict[frozenset[int], Floats] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(machine: Machine, constraint: Constraint | None) -> Polytope:
@@ -45,12 +46,15 @@ class Polytope:
         points, slopes = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
         for k, row in enumerate(z):
             points[k], active = self._solve(row)
-            slopes[k] = np.eye(z.shape[1])
-            if len(active):
-                # moving along an active bound is free, moving into it is not: the projector onto the rows' null space
-                rows = self.a[active]
-                slopes[k] -= np.linalg.pinv(rows) @ rows
+            slopes[k] = self._slope(frozenset(active.tolist()))
         return points, slopes
+
+    def _slope(self, active: frozenset[int]) -> Floats:
+        """Moving along an active bound is free, moving into it is not: the projector onto the null space of those rows."""
+        if active not in self._slopes:  # few sets occur, and a pseudo-inverse takes longer than a projection
+            rows = self.a[sorted(active)]
+            self._slopes[active] = np.eye(self.a.shape[1]) - np.linalg.pinv(rows) @ rows
+        return self._slopes[active]
 
     def excess(self, h: Floats) -> Floats:
         """By how much each row is broken, [..., rows]; at most 0 where it is kept."""

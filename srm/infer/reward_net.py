@@ -145,10 +145,16 @@ def begins_of(rollout: Rollout, first: Mask) -> Mask:
 
 
 @torch.no_grad()
-def look(net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, prepared: Tensor | None = None) -> Seen:
+def look(
+    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, prepared: Tensor | None = None
+) -> Seen:
     """f along a whole rollout. `memory` [B, 128] is that of the worlds before it; none: all begin anew."""
     steps, worlds = rollout.actions.shape
-    x = prepared if prepared is not None else net.trunk.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
+    x = (
+        prepared
+        if prepared is not None
+        else net.trunk.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
+    )
     begins = torch.from_numpy(begins_of(rollout, first))
     actions = torch.from_numpy(rollout.actions)
     if memory is None:

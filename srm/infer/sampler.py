@@ -76,7 +76,6 @@ class Sampler(nn.Module):
             if config.start_at_zero:
                 self.head.weight.zero_()
             self.head.bias[holes : 2 * holes] = 2 * float(np.log(config.spread))
-        self.generator = np.random.default_rng(seed)
 
     def forward(self) -> tuple[Tensor, Tensor, Tensor]:
         """mean [H], log-variance [H], c."""
@@ -104,39 +103,39 @@ class Sampler(nn.Module):
             return self.polytope.project_all(z)
         return z, np.broadcast_to(np.eye(self.holes), (len(z), self.holes, self.holes))
 
-    def draw(self, count: int) -> Floats:
+    def draw(self, count: int, chance: np.random.Generator) -> Floats:
         """Assignments [K, H] as the machine is shown them."""
         with torch.no_grad():
             mean, log_variance, _ = self()
-        return self.allowed(self._raw(mean, log_variance, count)[0])[0]
+        return self.allowed(self._raw(mean, log_variance, count, chance)[0])[0]
 
-    def _raw(self, mean: Tensor, log_variance: Tensor, count: int) -> tuple[Floats, Floats]:
-        noise = self.generator.standard_normal((count, self.holes))
+    def _raw(
+        self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        noise = chance.standard_normal((count, self.holes))
         deviation = (0.5 * log_variance).exp().detach().double().numpy()
         return mean.detach().double().numpy() + deviation * noise, noise
 
-    def loss(self, cost_of: Callable[[Floats, float], Cost]) -> tuple[Tensor, dict[str, float]]:
+    def loss(
+        self, cost_of: Callable[[Floats, float], Cost], chance: np.random.Generator
+    ) -> tuple[Tensor, dict[str, float]]:
         """J_soft + penalty - entropy from K fresh draws (line 8); `cost_of(assignments, c)` is J_soft under each of them."""
         mean, log_variance, idle = self()
-        z, noise = self._raw(mean, log_variance, self.config.samples)
+        z, noise = self._raw(mean, log_variance, self.config.samples, chance)
         shown, slopes = self.allowed(z)
-        cost = cost_of(shown, float(idle))
+        cost = cost_of(shown, idle.item())
         soft = self._soft(cost, z, noise, slopes, mean, log_variance) + cost.by_idle * idle
         a, b = (torch.from_numpy(part).float() for part in (self.polytope.a, self.polytope.b))
         con = loss_con(mean, a, b)
         spread = entropy(log_variance)
         total = soft + self.config.penalty * con - self.config.entropy_weight * spread
-        return total, {"loss_soft": float(cost.value.mean()), "loss_con": float(con), "entropy_q": float(spread)}
+        return total, {"loss_soft": float(cost.value.mean()), "loss_con": con.item(), "entropy_q": spread.item()}
 
-    def _soft(
-        self, cost: Cost, z: Floats, noise: Floats, slopes: Floats, mean: Tensor, log_variance: Tensor
-    ) -> Tensor:
+    def _soft(self, cost: Cost, z: Floats, noise: Floats, slopes: Floats, mean: Tensor, log_variance: Tensor) -> Tensor:
         """A scalar with the gradient of E[J_soft] by the estimator of the config."""
         if self.config.estimator == "pathwise":
             by_z = torch.from_numpy(np.einsum("kij,ki->kj", slopes, cost.by_assignment)).float()  # [K, H]
             moved = mean + (0.5 * log_variance).exp() * torch.from_numpy(noise).float()
             return (by_z * moved).sum(dim=1).mean()
         log_q = log_density(torch.from_numpy(z).float(), mean, log_variance)
-        return score_estimate(
-            log_q, torch.from_numpy(cost.value).float(), baseline=self.config.estimator == "score"
-        )
+        return score_estimate(log_q, torch.from_numpy(cost.value).float(), baseline=self.config.estimator == "score")

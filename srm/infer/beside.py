@@ -1,0 +1,174 @@
+"""Lines 3 and 5 to 8 of Algorithm 1, one after the other with line 4 or at the same time on another core.
+
+`Inline` learns in this process. `Beside` learns in a process of its own while the policy is updated here: rollouts go there and
+beliefs come back through a pipe, 2 MB and some milliseconds a round. Both compute the same numbers from the same inputs.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from srm.errors import RunError, SrmError
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.concretizer import Belief, Concretizer, ConcretizerConfig
+from srm.machine.model import Constraint, Machine
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Demonstrations, Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be concretized, and from what."""
+
+    machine: Machine
+    constraint: Constraint | None
+    vocabulary: Vocabulary
+    demonstrations: Demonstrations
+    actions: int  # how many the worlds offer
+    config: ConcretizerConfig
+    seed: int
+
+    def concretizer(self) -> Concretizer:
+        return Concretizer(
+            self.machine,
+            self.constraint,
+            self.vocabulary,
+            self.demonstrations,
+            self.actions,
+            self.config,
+            self.seed,
+        )
+
+
+class _Paying:
+    """Line 3: pay by the most likely assignment of the latest belief."""
+
+    belief: Belief
+
+    def __init__(self, problem: Problem) -> None:
+        self.demonstrated = problem.demonstrations.as_rollout()
+        self._program, self._vocabulary = Program(problem.machine, problem.vocabulary.words), problem.vocabulary
+        self._carry: symbolic.Carry | None = None
+        self.residual: symbolic.Residual | None = None  # the latest rollout, with the holes open
+
+    def pay(self, rollout: Rollout) -> np.ndarray:
+        self.residual, self._carry = read_rollout(self._program, self._vocabulary, rollout, self._carry)
+        return batched.pay(self.residual, self.belief.mode[None]).dense()[0]
+
+
+class Inline(_Paying):
+    """Everything in this process."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self._concretizer = problem.concretizer()
+        self.belief = self._concretizer.belief()
+        self._losses: dict[str, float] = {}
+
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None:
+        self._losses = self._concretizer.learn(index, rollout, log_prob, demonstrated_log_prob, effort)
+
+    def finish(self) -> dict[str, float]:
+        self.belief = self._concretizer.belief()
+        return self._losses
+
+    def tensors(self) -> dict[str, Tensor]:
+        return self._concretizer.tensors()
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        self._concretizer.load(tensors)
+        self.belief = self._concretizer.belief()
+
+    def close(self) -> None:
+        pass
+
+
+class Beside(_Paying):
+    """f and q learn in a process of their own."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
+        self._pipe, other_end = context.Pipe()
+        self._process = context.Process(target=_work, args=(other_end, problem), daemon=True)
+        self._process.start()
+        other_end.close()
+        self.belief = self._receive()
+
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None:
+        self._send("learn", index, rollout, log_prob, demonstrated_log_prob, effort)
+
+    def finish(self) -> dict[str, float]:
+        losses, self.belief = self._receive()
+        return losses
+
+    def tensors(self) -> dict[str, Tensor]:
+        self._send("tensors")
+        return {name: torch.from_numpy(value) for name, value in self._receive().items()}
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        self._send("load", {name: value.numpy() for name, value in tensors.items()})
+        self.belief = self._receive()
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(timeout=5)
+        if self._process.is_alive():
+            self._process.kill()
+
+    def _send(self, *message: Any) -> None:
+        try:
+            self._pipe.send(message)
+        except OSError:
+            raise self._lost() from None
+
+    def _receive(self) -> Any:
+        try:
+            answer = self._pipe.recv()
+        except (EOFError, OSError):
+            raise self._lost() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _lost(self) -> RunError:
+        return RunError(
+            "the process that infers the holes has died; resume the run, or use --cores 1 to run without it"
+        )
+
+
+def _work(pipe: Connection, problem: Problem) -> None:
+    """The other process: one answer for each message, until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that plays
+    torch.set_num_threads(1)
+    try:
+        concretizer = problem.concretizer()
+        pipe.send(concretizer.belief())
+        while True:
+            verb, *arguments = pipe.recv()
+            if verb == "learn":
+                pipe.send((concretizer.learn(*arguments), concretizer.belief()))
+            elif verb == "tensors":
+                pipe.send({name: value.numpy() for name, value in concretizer.tensors().items()})
+            else:
+                concretizer.load({name: torch.from_numpy(value) for name, value in arguments[0].items()})
+                pipe.send(concretizer.belief())
+    except (EOFError, BrokenPipeError):
+        pass
+    except SrmError as error:
+        pipe.send(error)

@@ -1,0 +1,101 @@
+"""What inference returns besides a machine: how sure it is of each hole, and on what ground.
+
+    S draws of q, each brought inside the constraint   H holes
+
+A hole that neither the demonstrations nor the policy's latest play exercised has a value all the same; it was set by the constraint
+and by where q began, and the reader is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from srm.errors import AssignmentError
+from srm.evaluate import batched, symbolic
+from srm.infer.concretizer import Belief
+from srm.infer.project import Floats, Polytope
+from srm.machine.model import Constraint, Machine
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+DRAWS = 2000
+DECIMALS = 4  # of the values written into a machine
+
+
+@dataclass(frozen=True)
+class HolePosterior:
+    """What is believed of one hole, and how often the pay of a step depended on it."""
+
+    name: str
+    value: float
+    spread: float
+    quantiles: tuple[float, ...]  # at QUANTILES
+    demonstrated: int  # steps of the demonstrations
+    played: int  # steps of the policy's latest rollout
+
+    @property
+    def exercised(self) -> bool:
+        return self.demonstrated + self.played > 0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    holes: tuple[HolePosterior, ...]
+    margin: float | None  # of the atom nearest to being broken; None without a constraint
+
+    @property
+    def unexercised(self) -> tuple[str, ...]:
+        return tuple(hole.name for hole in self.holes if not hole.exercised)
+
+
+def posterior(
+    machine: Machine,
+    constraint: Constraint | None,
+    belief: Belief,
+    demonstrated: symbolic.Residual,
+    played: symbolic.Residual | None,
+    chance: np.random.Generator,
+) -> Posterior:
+    """Draws from q as the machine is shown them, summarised hole by hole."""
+    polytope = Polytope.of(machine, constraint)
+    draws = belief.mean + belief.spread * chance.standard_normal((DRAWS, len(machine.holes)))
+    shown = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)
+    values = tidy(polytope, belief.mode)
+    quantiles = np.quantile(shown, QUANTILES, axis=0) if len(machine.holes) else np.zeros((len(QUANTILES), 0))
+    counts = [exercised(side, belief.mode) if side is not None else 0 * belief.mode for side in (demonstrated, played)]
+    holes = tuple(
+        HolePosterior(
+            name,
+            float(values[i]),
+            float(round(shown[:, i].std(), DECIMALS)),
+            tuple(float(q) for q in quantiles[:, i]),
+            int(counts[0][i]),
+            int(counts[1][i]),
+        )
+        for i, name in enumerate(machine.hole_names)
+    )
+    margin = float(-polytope.excess(values).max()) if len(polytope.a) else None
+    return Posterior(holes, margin)
+
+
+def exercised(residual: symbolic.Residual, assignment: Floats) -> Floats:
+    """On how many steps the pay depends on each hole, [H]."""
+    paid = batched.pay(residual, assignment[None], coefficients=True)
+    assert paid.coefficients is not None
+    return (paid.coefficients[0] != 0).sum(axis=0).astype(np.float64)
+
+
+def tidy(polytope: Polytope, assignment: Floats) -> Floats:
+    """The assignment with few decimals, and still inside the constraint.
+
+    The mode often lies on a bound, where rounding would break an atom. So it is first brought inside a polytope that is smaller by
+    what rounding can do; where that is empty (an equality, say) the numbers stay as they are.
+    """
+    rounding = 0.5 * 10.0**-DECIMALS * np.abs(polytope.a).sum(axis=1)
+    smaller = Polytope(polytope.a, polytope.b - rounding, polytope.equalities)
+    try:
+        rounded: Floats = np.round(smaller.project(assignment), DECIMALS) + 0.0
+    except AssignmentError:
+        return assignment
+    return rounded if (polytope.excess(rounded) <= 0).all() else assignment

@@ -7,7 +7,7 @@ measured here, relative to the card's upper left corner; `scene` places the card
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from srm.machine.drawing.pieces import Font, Lexicon, Line, Piece, fold, lexicon, line_width, typeset
@@ -69,11 +69,16 @@ class Card:
     dividers: tuple[Text, ...]  # `otherwise`, where a tier begins
 
 
-def card_of(machine: Machine, node: Node) -> Card:
+def cards_of(machine: Machine) -> list[Card]:
+    writer = _Writer(machine, lexicon(machine))
+    labels = {id(rule): label for _, rule, label in machine.rules}
+    return [_card(writer, node, labels) for node in machine.nodes]
+
+
+def _card(writer: _Writer, node: Node, labels: Mapping[int, str]) -> Card:
     icon = 20 if node.accepting else 0
     title = Text(PAD + icon, HEADER / 2 + 4.5, (Piece("node", node.name),), NAME)
-    labels = {id(rule): label for _, rule, label in machine.rules}
-    writer = _Writer(machine, lexicon(machine))
+    machine = writer.machine
     blocks = [writer.block(str(rule.guard), rule.pay, value=value_of(machine, rule.pay)) for rule in node.rules]
     pay_at = _pay_column(blocks, FORMULA)
     rows: list[Row] = []

@@ -7,9 +7,10 @@ values, counters, terms, the constraint) stand beside the graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from srm.machine.drawing.cards import FORMULA
-from srm.machine.drawing.pieces import Line, fold, lexicon, text_width, typeset
+from srm.machine.drawing.pieces import Lexicon, Line, fold, lexicon, text_width, typeset
 from srm.machine.drawing.values import hole_value, value_of
 from srm.machine.model import Constraint, Machine, Node, Rule
 
@@ -17,6 +18,7 @@ LETTERS = 64  # of a line, before it is folded
 
 
 def mermaid(machine: Machine, constraint: Constraint | None) -> str:
+    tell = _Teller(machine, lexicon(machine))
     lines = [
         '%%{init: {"flowchart": {"wrappingWidth": 800}}}%%',  # lines are folded already
         "flowchart LR",
@@ -24,14 +26,14 @@ def mermaid(machine: Machine, constraint: Constraint | None) -> str:
         f"  start(( )) --> {_mermaid_id(machine.start)}",
     ]
     for node in machine.nodes:
-        label = "<br/>".join([f"<b>{node.name}</b>", *map(_entities, _inside(machine, node))])
+        label = "<br/>".join([f"<b>{node.name}</b>", *map(_entities, tell.staying(node))])
         left, right = ("([", "])") if node.accepting else ("[", "]")
         lines.append(f'  {_mermaid_id(node.name)}{left}"{label}"{right}')
     for node in machine.nodes:
-        for target, told in _leaving(machine, node):
+        for target, told in tell.leaving(node):
             label = "<br/>".join(map(_entities, told))
             lines.append(f'  {_mermaid_id(node.name)} -->|"{label}"| {_mermaid_id(target)}')
-    notes = list(_notes(machine, constraint))
+    notes = list(tell.notes(constraint))
     if notes:
         lines.append(f'  notes["{"<br/>".join(map(_entities, notes))}"]')
         lines.append("  style notes text-align:left,font-family:monospace,stroke-dasharray:3 3")
@@ -51,22 +53,23 @@ def _entities(text: str) -> str:
 
 
 def dot(machine: Machine, constraint: Constraint | None) -> str:
+    tell = _Teller(machine, lexicon(machine))
     lines = [
         f'digraph "{machine.name}" {{',
         "  rankdir=LR; nodesep=0.4; ranksep=0.8;",
         '  node [shape=box, style=rounded, fontname="monospace", fontsize=11];',
         '  edge [fontname="monospace", fontsize=11];',
     ]
-    notes = list(_notes(machine, constraint))
+    notes = list(tell.notes(constraint))
     if notes:
         lines.append(f'  graph [labelloc=b, labeljust=l, fontname="monospace", fontsize=10, label={_quoted(notes)}];')
     lines.append('  ""  [shape=point, width=0.12];')
     for node in machine.nodes:
         double = ", peripheries=2" if node.accepting else ""
-        lines.append(f'  "{node.name}" [label={_quoted([node.name, *_inside(machine, node)])}{double}];')
+        lines.append(f'  "{node.name}" [label={_quoted([node.name, *tell.staying(node)])}{double}];')
     lines.append(f'  "" -> "{machine.start}";')
     for node in machine.nodes:
-        for target, told in _leaving(machine, node):
+        for target, told in tell.leaving(node):
             lines.append(f'  "{node.name}" -> "{target}" [label={_quoted(told)}];')
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -77,52 +80,52 @@ def _quoted(lines: list[str]) -> str:
     return '"' + "".join(f"{line}\\l" for line in escaped) + '"'
 
 
-# What both say
+@dataclass(frozen=True)
+class _Teller:
+    """What both formats say of a machine, in lines."""
 
+    machine: Machine
+    lexicon: Lexicon
 
-def _leaving(machine: Machine, node: Node) -> Iterator[tuple[str, list[str]]]:
-    """The rules that leave: where to, and what they say."""
-    for rule in node.rules:
-        if rule.target not in (None, node.name):
-            yield rule.target or "", _rule_lines(machine, rule, "otherwise " if rule.tier else "")
+    def leaving(self, node: Node) -> Iterator[tuple[str, list[str]]]:
+        """The rules that leave: where to, and what they say."""
+        for rule in node.rules:
+            if rule.target not in (None, node.name):
+                yield rule.target or "", self.rule(rule, "otherwise " if rule.tier else "")
 
+    def staying(self, node: Node) -> list[str]:
+        """The rules that stay, with the tiers that they belong to."""
+        lines: list[str] = []
+        tier = 0
+        for rule in node.rules:
+            if rule.target in (None, node.name):
+                lines += ["otherwise"] * (rule.tier > tier) + self.rule(rule)
+                tier = rule.tier
+        return lines
 
-def _inside(machine: Machine, node: Node) -> list[str]:
-    """The rules that stay, with the tiers that they belong to."""
-    lines: list[str] = []
-    tier = 0
-    for rule in node.rules:
-        if rule.target in (None, node.name):
-            lines += ["otherwise"] * (rule.tier > tier) + _rule_lines(machine, rule)
-            tier = rule.tier
-    return lines
+    def rule(self, rule: Rule, before: str = "") -> list[str]:
+        value = _plain(value_of(self.machine, rule.pay))
+        name = f"{rule.name}: " if rule.name else ""
+        lines = self.folded(f"{before}{name}{rule.guard} // {rule.pay}" + (f" = {value}" if value else ""))
+        if rule.hindsight:
+            lines.append(f"  hindsight since {rule.hindsight.since}" if rule.hindsight.since else "  hindsight")
+            lines += [f"    {line}" for change in rule.hindsight.changes for line in self.folded(str(change))]
+        return lines
 
+    def notes(self, constraint: Constraint | None) -> Iterator[str]:
+        for hole in self.machine.holes:
+            if hole.value is not None:
+                yield f"?{hole.name} = {_plain(hole_value(hole))}"
+        for counter in self.machine.counters:
+            yield from self.folded(str(counter))
+        for name, term in self.machine.terms:
+            yield from self.folded(f"{name} = {term}")
+        for atom in constraint.atoms if constraint else ():
+            yield from self.folded(str(atom))
 
-def _rule_lines(machine: Machine, rule: Rule, before: str = "") -> list[str]:
-    value = _plain(value_of(machine, rule.pay))
-    name = f"{rule.name}: " if rule.name else ""
-    lines = _folded(machine, f"{before}{name}{rule.guard} // {rule.pay}" + (f" = {value}" if value else ""))
-    if rule.hindsight:
-        lines.append(f"  hindsight since {rule.hindsight.since}" if rule.hindsight.since else "  hindsight")
-        lines += [f"    {line}" for change in rule.hindsight.changes for line in _folded(machine, str(change))]
-    return lines
-
-
-def _notes(machine: Machine, constraint: Constraint | None) -> Iterator[str]:
-    for hole in machine.holes:
-        if hole.value is not None:
-            yield f"?{hole.name} = {_plain(hole_value(hole))}"
-    for counter in machine.counters:
-        yield from _folded(machine, str(counter))
-    for name, term in machine.terms:
-        yield from _folded(machine, f"{name} = {term}")
-    for atom in constraint.atoms if constraint else ():
-        yield from _folded(machine, str(atom))
-
-
-def _folded(machine: Machine, text: str) -> list[str]:
-    room = LETTERS * text_width("m", FORMULA)
-    return [_plain(line) for line in fold(typeset(lexicon(machine).pieces(text)), room, room, FORMULA)]
+    def folded(self, text: str) -> list[str]:
+        room = LETTERS * text_width("m", FORMULA)
+        return [_plain(line) for line in fold(typeset(self.lexicon.pieces(text)), room, room, FORMULA)]
 
 
 def _plain(line: Line) -> str:

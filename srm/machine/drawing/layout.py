@@ -167,19 +167,11 @@ class _Grid:
                 for left, right in pairwise(chain):
                     before[right].append(left)
                     after[left].append(right)
+        where = {item: index for layer in self.layers for index, item in enumerate(layer)}
         for sweep in range(SWEEPS):
             forward = sweep % 2 == 0
             for layer in self.layers if forward else reversed(self.layers):
-                self._sort(layer, before if forward else after)
-
-    def _sort(self, layer: list[_Item], neighbours: Mapping[_Item, list[_Item]]) -> None:
-        where = {item: index for items in self.layers for index, item in enumerate(items)}
-
-        def centre(item: _Item) -> float:
-            beside = neighbours.get(item, [])
-            return sum(where[other] for other in beside) / len(beside) if beside else where[item]
-
-        layer.sort(key=centre)
+                _sort(layer, before if forward else after, where)
 
     # Coordinates
 
@@ -248,6 +240,17 @@ class _Grid:
 
     def _enter(self, link: Link, frame: _Frame) -> Point:
         return frame.lefts[self.layer_of[link.target]], frame.tops[link.target] + self.boxes[link.target].entry
+
+
+def _sort(layer: list[_Item], neighbours: Mapping[_Item, list[_Item]], where: dict[_Item, int]) -> None:
+    """Orders the layer by where its items' neighbours are on average; `where` follows."""
+
+    def centre(item: _Item) -> float:
+        beside = neighbours.get(item, [])
+        return sum(where[other] for other in beside) / len(beside) if beside else where[item]
+
+    layer.sort(key=centre)
+    where.update({item: index for index, item in enumerate(layer)})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from srm.machine.drawing.arrange import BETWEEN, Arrangement, Placed, Step, arrange
-from srm.machine.drawing.cards import HEADER, SMALL, Card, Text, card_of
+from srm.machine.drawing.cards import HEADER, SMALL, Card, Text, cards_of
 from srm.machine.drawing.layout import GAP, Box, Layout, Link, Point, Route, place
 from srm.machine.drawing.panels import panels_of
 from srm.machine.drawing.pieces import Font, Piece
@@ -54,7 +54,7 @@ class Scene:
 
 
 def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
-    cards = [card_of(machine, node) for node in machine.nodes]
+    cards = cards_of(machine)
     leaving = [(card, row) for card in cards for row in card.rows if row.target]
     links = [Link(card.node, row.port, row.target or "") for card, row in leaving]
     entered = any(link.target == machine.start for link in links)

@@ -81,7 +81,9 @@ class MiniGrid:
         if views.shape[2:] != (7, 7, 3) or views.dtype != np.uint8:
             raise TaskError(f"views are {views.dtype} {list(views.shape[2:])}; MiniGrid's words need uint8 [7, 7, 3]")
         if places.shape[2] != 3:
-            raise TaskError(f"places have {places.shape[2]} numbers; MiniGrid's words need x, y and direction")
+            raise TaskError(
+                f"places have {places.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.task.worlds.ShowPlace)"
+            )
 
     def _target_colour(self) -> int:
         if self.target is None:

@@ -201,8 +201,7 @@ class ShowPlace(gymnasium.ObservationWrapper):
         self.observation_space = gymnasium.spaces.Dict({"image": image, "place": place})
 
     def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        world: Any = self.unwrapped
-        return {"image": observation["image"], "place": np.array([*world.agent_pos, world.agent_dir], np.int16)}
+        return {"image": observation["image"], "place": place_of(self.unwrapped)}
 
 
 def _seed(seed: int) -> int:
@@ -221,6 +220,11 @@ def view_of(seen: Any) -> Views:
     """The view in an observation of one world or of many."""
     view: Views = seen["image"] if isinstance(seen, dict) else seen
     return view
+
+
+def place_of(world: Any) -> Numbers:
+    """x, y and direction of the agent of a MiniGrid world; of any other, nothing."""
+    return np.array([*world.agent_pos, world.agent_dir] if hasattr(world, "agent_pos") else [], np.int16)
 
 
 def _number_of_actions(env_id: str, space: Any) -> int:

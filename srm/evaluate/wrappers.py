@@ -1,0 +1,296 @@
+"""A machine as the reward of any Gymnasium environment, in other people's loops.
+
+    SymbolicReward(env, machine, vocabulary)         one environment
+    SymbolicRewardVector(envs, machine, vocabulary)  a vector of them, in any autoreset mode
+
+What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
+reward, and `info` tells `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
+a vector resets within the step, these are in `final_info` for the worlds that ended, as Gymnasium has it.
+
+The pay depends on the node as well as on the view; `show_node` adds the node to the observation.
+
+A wrapper hands out pay step by step, so hindsight comes too late for it: it pays what each step earns at once, and when an
+episode of a machine with hindsight is over `info["corrected_pay"]` has what each of its steps should have been paid.
+
+    B worlds   N nodes
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from srm.errors import TaskError
+from srm.evaluate.batched import assignment_of
+from srm.evaluate.reference import Judgement, Walk, happenings
+from srm.machine.model import Machine
+from srm.machine.parse import require_words
+from srm.task.vocabulary import Vocabulary
+from srm.task.worlds import place_of, view_of
+from srm.trajectory import Mask, Numbers, Rollout, Views
+
+Seen = tuple[Views, Numbers]  # views [B, ...] and places [B, P]
+Info = dict[str, Any]
+
+
+class HindsightWarning(UserWarning):
+    """The machine re-pays earlier steps, which a wrapper has already handed out."""
+
+
+class _Judges:
+    """One walk through the machine for each of B worlds, moved on by a step of all of them at once."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        vocabulary: Vocabulary,
+        values: Mapping[str, float] | None,
+        outside_constraint: bool,
+        count: int,
+    ) -> None:
+        require_words(machine, vocabulary.words)
+        assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
+        told = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
+        self.vocabulary = vocabulary
+        self.walks = [Walk(machine, vocabulary.words, told) for _ in range(count)]
+        self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
+        self.repays = any(rule.hindsight for _, rule, _ in machine.rules)
+        if self.repays:
+            warnings.warn(
+                f"machine {machine.name} re-pays earlier steps, which this wrapper has already handed out; "
+                'it pays what is earned at once, and info["corrected_pay"] has the rest when an episode is over',
+                HindsightWarning,
+                stacklevel=3,
+            )
+
+    def step(
+        self, before: Seen, actions: npt.NDArray[Any], after: Seen, ended: Mask, cut: Mask, real: Mask
+    ) -> list[Judgement | None]:
+        """What the machine says of each world's step; None of one that was not real."""
+        rollout = Rollout(
+            views=np.stack([before[0], after[0]]),
+            actions=np.asarray(actions, np.int64)[None],
+            places=np.stack([before[1], after[1]]),
+            task_reward=np.zeros((1, len(real)), np.float32),
+            ended=ended[None],
+            cut=(cut & ~ended)[None],
+            real=real[None],
+        )
+        events, words = self.vocabulary.read(rollout), self.vocabulary.words
+        (told,) = happenings(events, words)
+        said: list[Judgement | None] = [None] * len(real)
+        for world in np.flatnonzero(real):
+            signals = {signal.name: float(events.signals[0, world, i]) for i, signal in enumerate(words.signals)}
+            said[world] = self.walks[world].step(told[world], signals, f"a step of world {world}")
+            if not self.repays:
+                self.walks[world].forget()  # an episode may have any length
+        return said
+
+    def info(self, world: int, said: Judgement, task_reward: float, over: bool) -> Info:
+        info: Info = {
+            "node": said.target,
+            "rule": said.rule,
+            "task_reward": task_reward,
+            "machine_reward": said.pay,
+        }
+        if over and self.repays:
+            info["corrected_pay"] = tuple(self.walks[world].pay)
+        return info
+
+    def one_hot(self) -> npt.NDArray[np.float32]:
+        """Where each machine stands, [B, N]."""
+        standing = np.zeros((len(self.walks), len(self.nodes)), np.float32)
+        standing[np.arange(len(self.walks)), [self.nodes[walk.node] for walk in self.walks]] = 1
+        return standing
+
+
+class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Pays what the machine pays.
+
+    `values` are those of the holes, unless they are written in the machine. `look` tells the view and the place in an
+    observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `place`.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        machine: Machine,
+        vocabulary: Vocabulary,
+        values: Mapping[str, float] | None = None,
+        *,
+        show_node: bool = False,
+        outside_constraint: bool = False,
+        look: Callable[[Any], tuple[Views, Numbers]] | None = None,
+    ) -> None:
+        RecordConstructorArgs.__init__(
+            self,
+            machine=machine,
+            vocabulary=vocabulary,
+            values=values,
+            show_node=show_node,
+            outside_constraint=outside_constraint,
+            look=look,
+        )
+        gymnasium.Wrapper.__init__(self, env)
+        _expect_discrete(env.action_space)
+        self.machine, self._show_node, self._look = machine, show_node, look
+        self._judges = _Judges(machine, vocabulary, values, outside_constraint, 1)
+        if show_node:
+            self.observation_space = _with_node(env.observation_space, len(machine.nodes))
+
+    @property
+    def repays(self) -> bool:
+        """Whether the machine has hindsight, so that `corrected_pay` differs from what was handed out."""
+        return self._judges.repays
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        seen, info = self.env.reset(seed=seed, options=options)
+        self._judges.walks[0].begin_episode()
+        self._before = self._see(seen)
+        return self._shown(seen), {**info, "node": self.machine.start}
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+        seen, task_reward, ended, cut, info = self.env.step(action)
+        after = self._see(seen)
+        (said,) = self._judges.step(
+            self._before, np.array([action]), after, np.array([ended]), np.array([cut]), np.ones(1, np.bool_)
+        )
+        assert said is not None
+        self._before = after
+        info = {**info, **self._judges.info(0, said, float(task_reward), bool(ended or cut))}
+        return self._shown(seen), said.pay, ended, cut, info
+
+    def _see(self, seen: Any) -> Seen:
+        if self._look is not None:
+            view, place = self._look(seen)
+        else:
+            view = view_of(seen)
+            place = seen["place"] if isinstance(seen, dict) and "place" in seen else place_of(self.env.unwrapped)
+        return np.array(view)[None], np.array(place)[None]
+
+    def _shown(self, seen: Any) -> Any:
+        return _add_node(seen, self._judges.one_hot()[0]) if self._show_node else seen
+
+
+class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
+    """`SymbolicReward` for many worlds at once. `look` is given their observations together and tells views [B, ...] and
+    places [B, P]; unless told, MiniGrid's worlds must show their place (`srm.task.worlds.ShowPlace`)."""
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        machine: Machine,
+        vocabulary: Vocabulary,
+        values: Mapping[str, float] | None = None,
+        *,
+        show_node: bool = False,
+        outside_constraint: bool = False,
+        look: Callable[[Any], Seen] | None = None,
+    ) -> None:
+        super().__init__(env)
+        _expect_discrete(env.single_action_space)
+        if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
+            raise TaskError(f"{env}: does not tell its autoreset mode; set metadata['autoreset_mode']")
+        self.machine, self._show_node, self._look = machine, show_node, look or _look
+        self._mode: AutoresetMode = env.metadata["autoreset_mode"]
+        self._judges = _Judges(machine, vocabulary, values, outside_constraint, env.num_envs)
+        self._resetting = np.zeros(env.num_envs, np.bool_)  # worlds whose next step is spent on resetting
+        if show_node:
+            self.single_observation_space = _with_node(env.single_observation_space, len(machine.nodes))
+            self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+
+    @property
+    def repays(self) -> bool:
+        """Whether the machine has hindsight, so that `corrected_pay` differs from what was handed out."""
+        return self._judges.repays
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        begun = np.array((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))  # the vector takes it out
+        seen, info = self.env.reset(seed=seed, options=options)
+        for world in np.flatnonzero(begun):
+            self._judges.walks[world].begin_episode()
+            info = self._add_info(info, {"node": self.machine.start}, int(world))
+        self._resetting[begun] = False
+        self._before = _copied(self._look(seen))
+        return self._shown(seen), info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        seen, task_reward, ended, cut, info = self.env.step(actions)
+        over, real = np.logical_or(ended, cut), ~self._resetting
+        shown = _copied(self._look(seen))
+        after = self._last_seen(shown, over, info)
+        said = self._judges.step(self._before, actions, after, np.array(ended), np.array(cut), real)
+        self._before = shown
+        pay = np.array([judgement.pay if judgement else 0.0 for judgement in said])
+        for world, judgement in enumerate(said):
+            info = self._tell(info, world, judgement, float(task_reward[world]), bool(over[world]))
+        if self._mode is AutoresetMode.NEXT_STEP:
+            self._resetting = over
+        return self._shown(seen), pay, ended, cut, info
+
+    def _last_seen(self, shown: Seen, over: Mask, info: Info) -> Seen:
+        """What was truly seen after the step, where a new episode is shown already."""
+        if self._mode is not AutoresetMode.SAME_STEP or not over.any():
+            return shown
+        views, places = _copied(shown)
+        for world in np.flatnonzero(over):
+            (views[world],), (places[world],) = self._look(_batch_of_one(info["final_obs"][world]))
+        return views, places
+
+    def _tell(self, info: Info, world: int, said: Judgement | None, task_reward: float, over: bool) -> Info:
+        """Adds what the machine says of the world's step, and begins its next episode where this one is over."""
+        walk = self._judges.walks[world]
+        told = self._judges.info(world, said, task_reward, over) if said else {"node": walk.node}
+        within = over and self._mode is AutoresetMode.SAME_STEP
+        if within and self._show_node:
+            final: Any = info["final_obs"]
+            final[world] = _add_node(final[world], self._judges.one_hot()[world])
+        if over and self._mode is not AutoresetMode.DISABLED:
+            walk.begin_episode()
+        if within:
+            info = self._add_info(info, {"final_info": told}, world)
+            told = {"node": walk.node}
+        return self._add_info(info, told, world)
+
+    def _shown(self, seen: Any) -> Any:
+        return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
+
+
+def _look(seen: Any) -> Seen:
+    views = view_of(seen)
+    places = seen["place"] if isinstance(seen, dict) and "place" in seen else np.zeros((len(views), 0), np.int16)
+    return views, places
+
+
+def _copied(seen: Seen) -> Seen:
+    """A vector environment may write the next observation into the same arrays."""
+    return np.array(seen[0]), np.array(seen[1])
+
+
+def _batch_of_one(seen: Any) -> Any:
+    return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
+
+
+def _expect_discrete(space: Any) -> None:
+    if not isinstance(space, spaces.Discrete) or space.start != 0:
+        raise TaskError(f"actions are {space}; wrap the environment so that they are Discrete, beginning at 0")
+
+
+def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:
+    node = spaces.Box(0, 1, (nodes,), np.float32)
+    if isinstance(space, spaces.Dict):
+        return spaces.Dict({**space.spaces, "node": node})
+    return spaces.Dict({"view": space, "node": node})
+
+
+def _add_node(seen: Any, node: npt.NDArray[np.float32]) -> dict[str, Any]:
+    return {**seen, "node": node} if isinstance(seen, dict) else {"view": seen, "node": node}

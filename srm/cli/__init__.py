@@ -31,6 +31,7 @@ VERBS = {
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
     "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
+    "learn": Verb("srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 

@@ -1,0 +1,148 @@
+"""`srm learn`: infer the holes of a machine from demonstrations while a policy is trained on it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from srm.cli.train import stop_on_interrupt
+from srm.errors import RunError
+from srm.experiment.learning import LEARNT, Learning, LearningRun, Stand
+from srm.report.learning import write_report
+
+
+@dataclass(frozen=True)
+class Learn:
+    """infer what each part of a task is worth from a few demonstrations, and train a policy on it"""
+
+    learning: Annotated[Learning, tyro.conf.arg(name="")] = field(default_factory=Learning)
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless told"""
+    resume: Path | None = None
+    """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+
+    def run(self) -> int:
+        torch.set_num_threads(1)  # two threads wait for each other at every small product
+        run = self._begin()
+        folder = run.writer.folder
+        with ExitStack() as stack:
+            stopped = stack.enter_context(stop_on_interrupt())
+            show = stack.enter_context(shown(sys.stderr.isatty()))
+            rounds = run.rounds()
+            stack.callback(rounds.close)  # leaves a checkpoint
+            for stand in rounds:
+                show(stand)
+                if stopped():
+                    break
+        if stopped():
+            run.holes.close()
+            print(f"stopped at {run.learner.frames} frames; go on with: srm learn --resume {folder}", file=sys.stderr)
+            return 130
+        print("writing what was learnt, and the report of it ...", file=sys.stderr)
+        summary = run.finish()
+        page = write_report(folder)
+        print((folder / LEARNT).read_text())
+        for hole in run.posterior().unexercised:
+            print(f"?{hole} was exercised by nobody: its value is set by the constraint alone")
+        reached = summary["return"]
+        told = "no episode ended" if reached is None else f"return {reached:.3f}"
+        print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        print(f"machine  {folder / LEARNT}\nreport   {page}")
+        return 0
+
+    def _begin(self) -> LearningRun:
+        learning = self.learning
+        if self.resume is not None:
+            if learning.task:
+                raise RunError(f"--resume {self.resume} knows its task; leave {learning.task} out")
+            return LearningRun.resume(self.resume, learning.frames)
+        if not learning.task:
+            raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
+        return LearningRun.begin(learning, self.out or _folder(learning))
+
+
+def _folder(learning: Learning) -> Path:
+    machine = Path(learning.machine).stem if learning.machine else "learn"
+    parts = (learning.task.replace(":", "."), machine, learning.learning.learner, learning.learning.net)
+    return Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
+
+
+@contextmanager
+def shown(live: bool) -> Iterator[Callable[[Stand], None]]:
+    """The holes as they settle, on a terminal; elsewhere a line every ten seconds."""
+    if not live:
+        yield _lines()
+        return
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as display:
+        yield lambda stand: display.update(picture(stand))
+
+
+def picture(stand: Stand) -> Group:
+    """Progress, return, and every hole with its spread as a mark on a common scale."""
+    row = stand.row
+    left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
+    head = Table.grid(padding=(0, 2))
+    head.add_row(
+        ProgressBar(total=stand.frames, completed=row["frames"], width=40),
+        f"{row['frames']:,.0f} of {stand.frames:,} frames",
+        f"{stand.speed:,.0f}/s",
+        f"{left / 60:.0f} min {left % 60:02.0f} s left at most",
+    )
+    reached, success = (_number(row[name]) for name in ("return", "success"))
+    holes = Table.grid(padding=(0, 1))
+    widest = max(1e-9, *(abs(v) + s for v, s in zip(stand.belief.mode, stand.belief.spread, strict=True)))
+    for name, value, spread in zip(stand.holes, stand.belief.mode, stand.belief.spread, strict=True):
+        holes.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
+    return Group(head, Text(f"return {reached}   success {success}", style="bold"), holes)
+
+
+def _mark(value: float, spread: float, widest: float, half: int = 20) -> Text:
+    """The hole on a line from -widest to widest: `|` at nothing, a bar for the spread, a dot for the value."""
+
+    def at(x: float) -> int:
+        return max(0, min(2 * half, round(half + half * x / widest)))
+
+    cells = [" "] * (2 * half + 1)
+    for i in range(at(value - spread), at(value + spread) + 1):
+        cells[i] = "─"
+    cells[half] = "│"
+    cells[at(value)] = "●"
+    return Text("".join(cells), style="green" if value > 0 else "red" if value < 0 else "dim")
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.3f}"
+
+
+def _lines() -> Callable[[Stand], None]:
+    last = float("-inf")
+
+    def show(stand: Stand) -> None:
+        nonlocal last
+        if time.monotonic() - last < 10:
+            return
+        last = time.monotonic()
+        row = stand.row
+        left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
+        holes = "  ".join(f"{name} {value:+.2f}" for name, value in zip(stand.holes, stand.belief.mode, strict=True))
+        print(
+            f"{row['frames']:.0f}/{stand.frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
+            f"{left:.0f} s left at most  {holes}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return show

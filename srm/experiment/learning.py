@@ -1,0 +1,312 @@
+"""Infer the holes of a machine and train a policy on it, in a run folder.
+
+    machine.srm            the machine with its holes open
+    demonstrations.npz     those it was inferred from
+    log.csv                one row a round, with every hole and its spread
+    learnt.srm             the machine with values and spreads
+    posterior.json         how sure each value is, and on what ground
+    check.json             what can be proved about the learnt machine
+    episodes.json          demonstrations and episodes of the policy, and what they were paid
+    report.html            all of it to look at
+
+`begin` or `resume` a run, then take its rounds: each is in the log when it is yielded, and closing the iterator early leaves a
+checkpoint. `finish` writes the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+
+from srm.chance import stream
+from srm.errors import DemonstrationError, MachineError, RunError
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.experiment.actor import Actor
+from srm.experiment.config import from_plain, to_plain
+from srm.experiment.episodes import EPISODES, record_episodes
+from srm.experiment.run import Checkpoint, RunWriter, as_json, checkpoints, read_config, write_weights
+from srm.experiment.training import MACHINE, POLICY, Progress, net_weights, versions
+from srm.infer.beside import Beside, Inline, Problem
+from srm.infer.concretizer import Belief
+from srm.infer.loop import InferConfig, Round, infer
+from srm.infer.posterior import QUANTILES, Posterior, posterior
+from srm.machine.check import check
+from srm.machine.model import Constraint, Machine
+from srm.machine.parse import find_machine, load
+from srm.task import demos
+from srm.task.table import Task, find_task
+from srm.train.episodes import EpisodeBook, Recent
+from srm.train.learner import NotFinite
+from srm.train.make import LearnerConfig
+from srm.trajectory import Demonstrations
+
+LEARNT, POSTERIOR, CHECK, DEMONSTRATIONS = "learnt.srm", "posterior.json", "check.json", "demonstrations.npz"
+NO_CONSTRAINT = "none"
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What is learnt, from what, for how long."""
+
+    task: Annotated[str, tyro.conf.Positional] = ""
+    """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
+    machine: str | None = None
+    """the machine whose holes are inferred: a file or a name of the library; the task's first unless told"""
+    constraint: str | None = None
+    """which of the machine's constraints must hold, or none; its first unless told"""
+    demos: Path | None = None
+    """file of demonstrations; those that ship with the package unless told"""
+    count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
+    """use only the first so many demonstrations"""
+    frames: int = 0
+    """steps to play; 0: what the task's table says"""
+    stop_at: float | None = None
+    """stop earlier, once the mean return of the last hundred episodes is this high"""
+    seed: int = 0
+    """of worlds, weights, actions and draws"""
+    cores: int = 0
+    """2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
+    as_printed: bool = False
+    """the paper's algorithm exactly as printed, without what was found to matter since"""
+    checkpoint_seconds: float = 30.0
+    """how much work may be lost when the run is killed"""
+    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
+    inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
+
+    @property
+    def infer_config(self) -> InferConfig:
+        return self.inference.as_printed() if self.as_printed else self.inference
+
+
+@dataclass(frozen=True)
+class Stand(Progress):
+    """Where a learning run stands after a round."""
+
+    belief: Belief
+    holes: tuple[str, ...]
+
+
+class LearningRun:
+    """One run under way."""
+
+    def __init__(
+        self, learning: Learning, machine: Machine, shown: Demonstrations, checkpoint: Checkpoint | None
+    ) -> None:
+        self.learning, self.machine, self.demonstrations = learning, machine, shown
+        self.task = find_task(learning.task)
+        self.constraint = _constraint(machine, learning.constraint)
+        self.frames = learning.frames or self.task.frames
+        self.config = learning.infer_config
+        state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
+        self._first = int(state.get("round", 0))
+        # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
+        again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
+        worlds = self.task.make_worlds(learning.learning.ppo.worlds, again if self._first else learning.seed)
+        self.learner = learning.learning.make(worlds, learning.seed)
+        problem = Problem(
+            machine, self.constraint, self.task.vocabulary(), shown, worlds.actions, self.config, learning.seed
+        )
+        self.holes = (Beside if (learning.cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+        self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
+        self._writer: RunWriter | None = None
+        if checkpoint is not None:
+            self._load(checkpoint)
+
+    @staticmethod
+    def begin(learning: Learning, folder: Path) -> LearningRun:
+        """A new run; what cannot be learnt makes no folder."""
+        task = find_task(learning.task)
+        machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
+        if not machine.holes:
+            raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
+        shown = _demonstrations(task, learning)
+        if folder.exists():
+            raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
+        run = LearningRun(learning, machine, shown, None)
+        about = {"env_id": task.env_id, "versions": versions(), "command": " ".join(["srm", *sys.argv[1:]])}
+        config = {"kind": "learn", "learning": to_plain(learning), **about}
+        run._writer = RunWriter.create(folder, config, {MACHINE: str(machine)})
+        demos.save(shown, folder / DEMONSTRATIONS)
+        return run
+
+    @staticmethod
+    def resume(folder: Path, frames: int = 0) -> LearningRun:
+        """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
+        learning = learning_of(folder)
+        machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, find_task(learning.task))
+        writer, checkpoint = RunWriter.resume(folder)
+        run = LearningRun(learning, machine, shown, checkpoint)
+        run._writer, run.frames = writer, frames or run.frames
+        return run
+
+    @property
+    def writer(self) -> RunWriter:
+        assert self._writer is not None
+        return self._writer
+
+    def rounds(self) -> Generator[Stand, None, None]:
+        """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
+        start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
+        saved, whole = start, True
+        book = EpisodeBook(self.learner.player.worlds.count)
+        waiting: list[
+            dict[str, Any]
+        ] = []  # rows of the warm-up, which do not know the columns of the policy's losses yet
+        try:
+            for round in infer(self.learner, self.holes, self.config, self._first):
+                episodes = book.read(round.rollout)
+                self._recent.add(episodes)
+                now = time.monotonic()
+                self._seconds = earlier + now - start
+                waiting.append(self._row(round, len(episodes)))
+                if round.index >= self.config.warm_up:
+                    for row in waiting:
+                        self.writer.row({name: row.get(name) for name in waiting[-1]})
+                    waiting = []
+                    if now - saved >= self.learning.checkpoint_seconds:
+                        self._save()
+                        saved = now
+                speed = (round.frames - before) / max(now - start, 1e-9)
+                row = self._row(round, len(episodes))
+                yield Stand(row, self.frames, speed, round.belief, self.machine.hole_names)
+                if round.frames >= self.frames or self._reached():
+                    break
+        except NotFinite as problem:
+            whole = False
+            raise RunError(f"{self.writer.folder}: {problem}; {_last_good(self.writer.folder)}") from None
+        finally:
+            if whole and not waiting:
+                self._save()
+            self.writer.close()
+            self.learner.player.worlds.close()
+
+    def _row(self, round: Round, episodes: int) -> dict[str, Any]:
+        names, belief = self.machine.hole_names, round.belief
+        return {
+            "round": round.index + 1,
+            "frames": round.frames,
+            "seconds": self._seconds,
+            **self._recent.means(),
+            "episodes": episodes,
+            "paid": float(round.pay[round.rollout.real].mean()),
+            **{f"hole.{name}": float(value) for name, value in zip(names, belief.mode, strict=True)},
+            **{f"spread.{name}": float(value) for name, value in zip(names, belief.spread, strict=True)},
+            "idle": belief.idle,
+            **round.losses,
+        }
+
+    def _reached(self) -> bool:
+        goal = self.learning.stop_at
+        return goal is not None and len(self._recent.past()) >= 100 and self._recent.means()["return"] >= goal
+
+    def finish(self) -> dict[str, Any]:
+        """Writes what was learnt, and the report of it. Returns the summary."""
+        writer, learnt = self.writer, self.posterior()
+        concrete = self.machine.concretize(
+            {hole.name: hole.value for hole in learnt.holes}, {hole.name: hole.spread for hole in learnt.holes}
+        )
+        writer.text(LEARNT, str(replace(concrete, constraints=_first_the(self.machine, self.constraint))))
+        writer.text(POSTERIOR, as_json(_tell(learnt, self.constraint)))
+        checked = check(concrete, self.task.words, self.constraint.name if self.constraint else NO_CONSTRAINT)
+        writer.text(CHECK, as_json(checked.as_json()))
+        config = to_plain(self.learning.learning)
+        write_weights(writer.folder / POLICY, net_weights(self.learner), {"learning": config})
+        actor = Actor(self.learner.net, self.learning.seed)
+        recorded = record_episodes(self.task, concrete, self.demonstrations, actor, seed=self.learning.seed)
+        writer.text(EPISODES, as_json(recorded))
+        means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
+        summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
+        writer.finish(summary)
+        self.holes.close()
+        return summary
+
+    def posterior(self) -> Posterior:
+        program = Program(self.machine, self.task.words)
+        demonstrated, _ = read_rollout(program, self.task.vocabulary(), self.holes.demonstrated)
+        chance = stream(self.learning.seed, "posterior")
+        return posterior(self.machine, self.constraint, self.holes.belief, demonstrated, self.holes.residual, chance)
+
+    def _save(self) -> None:
+        state = {
+            "round": self.learner.rounds,
+            "frames": self.learner.frames,
+            "seconds": self._seconds,
+            "recent": self._recent.past(),
+        }
+        tensors = {**self.learner.tensors(), **{f"holes.{name}": value for name, value in self.holes.tensors().items()}}
+        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
+
+    def _load(self, checkpoint: Checkpoint) -> None:
+        tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
+        try:
+            self.learner.load(tensors, int(checkpoint.state["frames"]), self._first)
+            self.holes.load({n.removeprefix("holes."): value for n, value in tensors.items() if n.startswith("holes.")})
+        except RunError as problem:
+            raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+def learning_of(folder: Path) -> Learning:
+    """What a run was asked to learn."""
+    config = read_config(folder)
+    if config.get("kind") != "learn":
+        raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm learn`")
+    return from_plain(Learning, config["learning"], str(folder / "config.json"))
+
+
+def _first_machine(task: Task) -> str:
+    if not task.machines:
+        raise MachineError(f"task {task.name} has no machine of its own; name one with --machine FILE")
+    return task.machines[0]
+
+
+def _constraint(machine: Machine, name: str | None) -> Constraint | None:
+    return None if name == NO_CONSTRAINT else machine.constraint(name)
+
+
+def _first_the(machine: Machine, used: Constraint | None) -> tuple[Constraint, ...]:
+    """The machine's constraints with the one that was kept first, so that whoever loads the learnt machine holds it to that."""
+    if used is None:
+        return ()
+    return (used, *(other for other in machine.constraints if other is not used))
+
+
+def _demonstrations(task: Task, learning: Learning) -> Demonstrations:
+    path = learning.demos or demos.shipped(task)
+    shown = demos.load(path, task)
+    if learning.count is None:
+        return shown
+    if not 1 <= learning.count <= len(shown):
+        raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
+    return replace(shown, seeds=shown.seeds[: learning.count], trajectories=shown.trajectories[: learning.count])
+
+
+def _last_good(folder: Path) -> str:
+    found = checkpoints(folder)
+    return f"the last good checkpoint is {found[-1]}" if found else "no checkpoint was written before"
+
+
+def _tell(learnt: Posterior, constraint: Constraint | None) -> dict[str, Any]:
+    holes = [
+        {
+            "name": hole.name,
+            "value": hole.value,
+            "spread": hole.spread,
+            "quantiles": list(hole.quantiles),
+            "demonstrated": hole.demonstrated,
+            "played": hole.played,
+            "exercised": hole.exercised,
+        }
+        for hole in learnt.holes
+    ]
+    name = constraint.name if constraint else None
+    return {"quantiles": list(QUANTILES), "constraint": name, "margin": learnt.margin, "holes": holes}

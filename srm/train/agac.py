@@ -128,7 +128,7 @@ class Agac(Learner):
         for _ in range(self.ppo.epochs):
             for batch in minibatches(played, self.ppo.minibatches, self.ppo.recurrence, chance):
                 said = batch.keep(self.net(batch.seen)[0])
-                losses = ppo_losses(said, lesson, batch, self.ppo)
+                losses = ppo_losses(said, lesson, batch.index, self.ppo)
                 losses["loss_adversary"] = loss_adversary(old[batch.index], said["adversary"])
                 losses["loss"] = losses["loss"] + self.config.adversary_weight * losses["loss_adversary"]
                 losses["loss"].backward()

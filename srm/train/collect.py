@@ -43,7 +43,7 @@ class Player:
         self._begins = np.ones(worlds.count, np.bool_)
         self._age = np.zeros(worlds.count, np.int64)  # of the view before `_views`; unread where `_begins`
         self._memory = np.zeros((worlds.count, net.memory), np.float32)
-        self._before = np.tile(net.blank(), (net.lags - 1, worlds.count, 1))  # [L-1, B, D]
+        self._before = np.tile(net.blank(), ((net.lags - 1) * worlds.count, 1))  # [(L - 1) * B, D]
 
     def start_at(self, round: int) -> None:
         """Draw actions as in this round and those after it, as a resumed run must."""
@@ -57,7 +57,7 @@ class Player:
     def _collect(self, greedy: bool) -> Played:
         count, steps, lags = self.worlds.count, self.steps, self.net.lags
         frames = np.empty(((lags + steps) * count + 1, self._before.shape[-1]), self._before.dtype)
-        frames[: (lags - 1) * count] = self._before.reshape((lags - 1) * count, -1)
+        frames[: (lags - 1) * count] = self._before
         frames[-1] = self.net.blank()
         rows = np.empty((steps + 1, count, lags), np.uint32)
         begins = np.empty((steps + 1, count), np.bool_)
@@ -92,7 +92,7 @@ class Player:
             answers.append(self.worlds.step(actions[-1]))
             self._see(answers[-1])
 
-        self._before = frames[steps * count : (steps + lags - 1) * count].reshape(lags - 1, count, -1).copy()
+        self._before = frames[steps * count : (steps + lags - 1) * count].copy()
         self._round += 1
         return Played(gather(views, places, actions, answers), frames, rows, begins, memory, outputs)
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from srm.errors import RunError
 from srm.task.worlds import Worlds
-from srm.train.batches import Batch, minibatches
+from srm.train.batches import minibatches
 from srm.train.collect import Played, Player, log_prob_of, values_after
 from srm.train.learner import Learner, Means, weights_seed
 from srm.train.nets import Kind, Net, NetConfig, Output, TowerPlan
@@ -48,6 +48,8 @@ class PpoConfig:
     """how far the probability of an action may move before its gradient is cut off"""
     value_clip: float | None = 0.2
     """the same for the critic; None: no bound"""
+    advantage_floor: float = 1e-8
+    """added to the spread that advantages are divided by"""
     value_weight: float = 0.5
     """of the critic's loss, which is half the squared error"""
     entropy_weight: float = 0.01
@@ -94,9 +96,9 @@ def loss_value(value: Tensor, old_value: Tensor, target: Tensor, clip: float | N
     return 0.5 * error.mean()
 
 
-def normalised(advantage: Tensor) -> Tensor:
-    """Mean 0 and spread 1 (with n - 1, as Stable-Baselines3 and CleanRL)."""
-    return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+def normalised(advantage: Tensor, floor: float = 1e-8) -> Tensor:
+    """Mean 0 and spread 1, or less where the spread (with n - 1, as Stable-Baselines3 and CleanRL) is near the floor."""
+    return (advantage - advantage.mean()) / (advantage.std() + floor)
 
 
 def entropy_of(log_probs: Tensor) -> Tensor:
@@ -132,13 +134,13 @@ class Lesson:
         return Lesson(*(torch.from_numpy(part.reshape(-1)) for part in parts))
 
 
-def ppo_losses(said: Mapping[str, Tensor], lesson: Lesson, batch: Batch, config: PpoConfig) -> dict[str, Tensor]:
-    """Every loss of a minibatch, from what the net says of its real samples; `loss` is the one to go down."""
-    at, value = batch.index, said["value"]
+def ppo_losses(said: Mapping[str, Tensor], lesson: Lesson, at: Tensor, config: PpoConfig) -> dict[str, Tensor]:
+    """Every loss of the steps `at` [n] of a lesson, of which the net says `said` [n, ...]; `loss` is the one to go down."""
+    value = said["value"]
     log_probs = torch.log_softmax(said["logits"], dim=1)
     log_prob = log_probs.gather(1, lesson.actions[at, None]).squeeze(1)
     old = lesson.log_prob[at]
-    policy = loss_policy(log_prob, old, normalised(lesson.advantage[at]), config.clip)
+    policy = loss_policy(log_prob, old, normalised(lesson.advantage[at], config.advantage_floor), config.clip)
     critic = loss_value(value, lesson.value[at], lesson.target[at], config.value_clip)
     entropy = entropy_of(log_probs).mean()
     losses = {
@@ -186,7 +188,7 @@ def ppo_update(
     means = Means()
     for _ in range(config.epochs):
         for batch in minibatches(played, config.minibatches, config.recurrence, chance):
-            losses = ppo_losses(batch.keep(net(batch.seen)[0]), lesson, batch, config)
+            losses = ppo_losses(batch.keep(net(batch.seen)[0]), lesson, batch.index, config)
             losses["loss"].backward()
             means.add(losses | {"gradient_norm": optimiser.step()})
     return means.take() | {"explained_variance": explained_variance(value[rollout.real], target[rollout.real])}

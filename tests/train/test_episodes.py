@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from srm.train.collect import Player
+from srm.train.episodes import EpisodeBook, Episodes, Recent
+from srm.train.nets import Net, NetConfig
+from srm.train.ppo import towers
+from srm.train.trial import mean_estimate, share_estimate, trial
+from tests.train.clockwork import Clockwork
+
+MODES = pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
+
+
+def net_of(worlds: Clockwork) -> Net:
+    return Net("cnn", worlds.view_shape, NetConfig(stack=1, width=8), towers(worlds.actions, "shared"), seed=0)
+
+
+@MODES
+@pytest.mark.parametrize("steps", [1, 4, 9])
+def test_episodes_are_followed_across_rollouts(steps: int, within_step: bool) -> None:
+    worlds = Clockwork(lengths=(3, 5, 20), within_step=within_step)
+    player, book = Player(worlds, net_of(worlds), steps, seed=0), EpisodeBook(3)
+    totals = np.zeros(3)
+    for _ in range(40):
+        rollout = player.collect().rollout
+        ended = book.read(rollout)
+        assert (ended.length == np.array([3, 5, 20])[ended.world]).all()
+        np.add.at(totals, ended.world, ended.total)
+        totals -= rollout.task_reward.sum(axis=0)
+    np.testing.assert_allclose(-totals, book._total, atol=1e-4)  # what is paid and not yet of an ended episode
+
+
+def test_recent_episodes_are_the_last_hundred() -> None:
+    recent = Recent(size=3)
+    assert math.isnan(recent.means()["return"])
+    recent.add(Episodes(np.zeros(4), np.array([9.0, 0.0, 0.5, 1.0]), np.array([1, 2, 3, 4])))
+    assert recent.means() == pytest.approx({"return": 0.5, "success": 2 / 3, "length": 3})
+    assert Recent(3, recent.past()).means() == recent.means()
+
+
+@MODES
+def test_every_world_plays_its_share_of_a_trial(within_step: bool) -> None:
+    worlds = Clockwork(lengths=(2, 3, 30), within_step=within_step)
+    found = trial(net_of(worlds), worlds, 8, greedy=False, seed=0, steps=16)
+    assert np.bincount(found.world).tolist() == [3, 3, 2]
+    assert (found.length == np.array([2, 3, 30])[found.world]).all()
+
+
+def test_intervals() -> None:
+    assert mean_estimate(np.array([1.0, 3.0])).low == pytest.approx(2 - 1.96)
+    assert mean_estimate(np.array([1.0])).high == 1
+    all_hit = share_estimate(np.ones(100, bool))
+    assert (all_hit.mean, round(all_hit.low, 3), round(all_hit.high, 3)) == (1, 0.963, 1)

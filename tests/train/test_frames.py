@@ -1,0 +1,69 @@
+"""Two worlds, frames stacked by three; rows are worked out by hand.
+
+With B = 2 and L = 3 the frame of step t of world b is row (2 + t) * 2 + b; rows 0..3 are from before the rollout.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from srm.train.collect import Player, foreign
+from srm.train.frames import ages, begins_of, mask_old, newest_rows
+from srm.train.nets import Net, NetConfig
+from srm.train.ppo import towers
+from tests.train.clockwork import Clockwork
+
+BLANK = 99
+
+
+def rows(begins: list[list[int]], before: list[int]) -> list[list[list[int]]]:
+    starts = np.array(begins, bool)
+    steps, worlds = len(starts) - 1, starts.shape[1]
+    return mask_old(newest_rows(steps, worlds, 3), ages(starts, np.array(before)), BLANK).tolist()
+
+
+def test_frames_from_before_the_rollout_are_seen_if_the_episode_goes_on() -> None:
+    assert rows([[0, 0], [0, 0]], before=[7, 0])[0] == [[4, 2, 0], [5, 3, BLANK]]
+
+
+def test_an_episode_begins_with_blanks() -> None:
+    found = rows([[1, 0], [0, 1], [0, 0]], before=[7, 7])
+    assert found[0] == [[4, BLANK, BLANK], [5, 3, 1]]
+    assert found[1] == [[6, 4, BLANK], [7, BLANK, BLANK]]
+    assert found[2] == [[8, 6, 4], [9, 7, BLANK]]
+
+
+@pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
+def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) -> None:
+    worlds = Clockwork(within_step=within_step)
+    net = Net("cnn", worlds.view_shape, NetConfig(stack=3), towers(worlds.actions, "shared"), seed=0)
+    player = Player(worlds, net, 9, seed=0)
+    for _ in range(3):
+        played = player.collect()
+        views = played.rollout.views
+        step, episode = views[:, :, 0, 0, 0], views[:, :, 0, 2, 2]
+        seen = played.frames[played.rows]  # [T+1, B, L, cells]
+        for lag in range(3):
+            young = step < lag
+            assert (seen[:, :, lag][young] == net.blank()).all()
+            assert (seen[:, :, lag, 0][~young] == 18 * (step[~young] - lag)).all()
+            assert (seen[:, :, lag, 2][~young] == episode[~young]).all()
+
+
+@pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
+def test_a_foreign_rollout_is_seen_as_its_player_saw_it(within_step: bool) -> None:
+    worlds = Clockwork(within_step=within_step)
+    net = Net("cnn", worlds.view_shape, NetConfig(stack=3), towers(worlds.actions, "shared"), seed=0)
+    played = Player(worlds, net, 9, seed=0).collect()
+    again = foreign(net, played.rollout)
+    assert (again.begins == played.begins).all()
+    assert (again.frames[again.rows] == played.frames[played.rows]).all()
+
+
+def test_the_view_at_an_episodes_end_is_still_of_that_episode() -> None:
+    worlds = Clockwork(lengths=(2,))
+    net = Net("cnn", worlds.view_shape, NetConfig(), towers(worlds.actions, "shared"), seed=0)
+    played = Player(worlds, net, 4, seed=0).collect()
+    assert played.rollout.real[:, 0].tolist() == [True, True, False, True]
+    assert begins_of(played.rollout, np.ones(1, bool))[:, 0].tolist() == [True, False, False, True, False]

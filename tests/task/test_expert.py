@@ -12,7 +12,7 @@ import pytest
 from srm.chance import stream
 from srm.errors import TaskError
 from srm.task.expert import plan
-from srm.task.expert_walk import facing, walk
+from srm.task.expert_walk import costs, facing, walk
 from srm.task.expert_world import Thing, World, read_world
 from srm.task.minigrid_words import BALL, CLOSED, DOOR, DROP, FORWARD, GOAL, KEY, LEFT, LOCKED, RIGHT, TOGGLE
 from srm.task.record import play
@@ -21,6 +21,24 @@ from srm.trajectory import as_rollout
 
 ALL = [env_id for ids in ENVIRONMENTS.values() for env_id in ids]
 UNSOLVABLE = ("2Dlhb-v0", "1Q-v0", "2Q-v0")  # where a ball can replace the box with the key
+
+
+def has_a_way(world: World) -> bool:
+    """Whether the blue ball could be reached if everything movable stepped aside, but locked doors asked for a key."""
+    keys: set[int] = set()  # colours of those that can be reached
+
+    def price(cell: object, thing: Thing | None) -> int | None:
+        shut = thing is not None and not thing.movable
+        opens = thing is not None and thing.kind == DOOR and (thing.state != LOCKED or thing.colour in keys)
+        return None if shut and not opens else 1
+
+    while True:
+        cells = {pose[:2] for pose in costs(world, price)[0]}
+        found = [thing.inside or thing for cell, thing in world.things.items() if cell in cells]
+        more = {thing.colour for thing in found if thing.kind == KEY} - keys
+        if Thing(BALL, 2) in found or not more:
+            return Thing(BALL, 2) in found
+        keys |= more
 
 
 def check_solves(env_id: str, seeds: int) -> None:
@@ -32,6 +50,7 @@ def check_solves(env_id: str, seeds: int) -> None:
         actions = task.expert(env)
         if actions is None:
             assert env_id.endswith(UNSOLVABLE), f"seed {seed}"
+            assert not has_a_way(read_world(env)), f"seed {seed}"
         else:
             episode = play(env, seed, actions)
             assert episode.ended, f"seed {seed}"
@@ -153,7 +172,11 @@ def test_a_ball_before_a_door_is_carried_away_before_the_key_is_fetched() -> Non
 def test_a_layout_without_a_way_has_no_plan() -> None:
     task = find_task("ObstructedMaze-2Dlhb-v0")
     env = task.environment(task.env_id)
+    env.reset(seed=6)
+    assert has_a_way(read_world(env))
+    assert plan(env, "blue ball") is not None
     env.reset(seed=7)  # the box with the key of the target's door is not there
+    assert not has_a_way(read_world(env))
     assert plan(env, "blue ball") is None
 
 

@@ -137,12 +137,10 @@ class Draw:
         wanted = self.format or told or "all"
         return list(suffixes) if wanted == "all" else [wanted]
 
-    def _path(self, name: str) -> Path | None:
+    def _path(self, name: str) -> Path:
         if self.out is None:
             return Path(name)
-        if str(self.out) == "-":
-            return None
-        return self.out if self._is_file else self.out / name
+        return self.out if self._is_file or str(self.out) == "-" else self.out / name
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ class Import:
     file: File
     """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """the .srm file to write; the terminal unless told"""
+    """the .srm file to write; the terminal (-) unless told"""
 
     def run(self) -> int:
         from srm.machine.foreign import import_reward_machine
@@ -162,8 +160,8 @@ class Import:
 
 
 def _write(path: Path | None, text: str) -> None:
-    """Writes the file and says so, or (None) prints the text."""
-    if path is None:
+    """Writes the file and says so, or prints the text if there is none (or -)."""
+    if path is None or str(path) == "-":
         sys.stdout.write(text)
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,8 @@ class _Writer:
         initial, terminal = self.reader.initial, self.reader.terminal
         assert initial is not None
         assert terminal is not None
-        self.notes.append(f"Imported from {self.file.name}, a machine of the reward_machines package.")
+        name = "".join(letter if letter.isprintable() else "?" for letter in self.file.name)
+        self.notes.append(f"Imported from {name}, a machine of the reward_machines package.")
         kept = [edge for edge in self.reader.edges if edge.source not in terminal]
         dropped = [str(edge.line) for edge in self.reader.edges if edge.source in terminal]
         if dropped:

@@ -19,8 +19,9 @@ from srm.machine.drawing.layout import Box, Link, Route, place
 from srm.machine.drawing.pieces import Font, Lexicon, fold, line_width, text_width
 from srm.machine.drawing.scene import PlacedCard, Scene, scene_of
 from srm.machine.drawing.values import hole_value, value_of
-from srm.machine.model import Hole, Machine
+from srm.machine.model import Hole, Machine, Node, Rule
 from srm.machine.parse import find_machine, library, parse
+from srm.machine.terms import Happens, Number
 from tests.machines import machines
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
@@ -247,6 +248,12 @@ def test_a_page_can_find_every_node_and_rule() -> None:
     assert rows == [label for _, _, label in machine.rules]
     arrows = [g.get("data-rule") for g in groups if g.get("class") == "arrow"]
     assert arrows == ["searching.1", "after_seeing_target.3"]
+
+
+def test_one_rule_at_two_nodes_is_two_rules() -> None:
+    rule = Rule(Happens("e"), Number(1.0))
+    picture = svg(Machine("m", (Node("a", (rule,)), Node("b", (rule,))), "a"))
+    assert re.findall(r'class="rule" data-rule="([^"]*)"', picture) == ["a.1", "b.1"]
 
 
 def test_what_a_machine_says_is_on_its_picture() -> None:

@@ -119,6 +119,11 @@ def test_what_is_printed_reads_back() -> None:
     assert str(imported).startswith("# Imported from coffee.txt")
 
 
+def test_the_name_of_a_file_cannot_add_lines_to_the_machine() -> None:
+    imported = read(COFFEE, "a\nmachine b.txt")
+    assert parse(str(imported)) == imported.machine
+
+
 def test_two_edges_between_the_same_nodes_are_kept() -> None:
     machine = read(
         edges(

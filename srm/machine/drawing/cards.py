@@ -7,7 +7,7 @@ measured here, relative to the card's upper left corner; `scene` places the card
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from srm.machine.drawing.pieces import Font, Lexicon, Line, Piece, fold, lexicon, line_width, typeset
@@ -71,11 +71,11 @@ class Card:
 
 def cards_of(machine: Machine) -> list[Card]:
     writer = _Writer(machine, lexicon(machine))
-    labels = {id(rule): label for _, rule, label in machine.rules}
+    labels = iter([label for _, _, label in machine.rules])  # in the order of nodes and their rules
     return [_card(writer, node, labels) for node in machine.nodes]
 
 
-def _card(writer: _Writer, node: Node, labels: Mapping[int, str]) -> Card:
+def _card(writer: _Writer, node: Node, labels: Iterator[str]) -> Card:
     icon = 20 if node.accepting else 0
     title = Text(PAD + icon, HEADER / 2 + 4.5, (Piece("node", node.name),), NAME)
     machine = writer.machine
@@ -89,7 +89,7 @@ def _card(writer: _Writer, node: Node, labels: Mapping[int, str]) -> Card:
             dividers.append(Text(PAD, y + 12, (Piece("word", "otherwise"),), SMALL))
             y, tier = y + 18, rule.tier
         target = rule.target if rule.target != node.name else None
-        rows.append(writer.row(rule, block, labels[id(rule)], target, y, pay_at))
+        rows.append(writer.row(rule, block, next(labels), target, y, pay_at))
         y += rows[-1].height
     texts = [title, *dividers, *(text for row in rows for text in row.texts)]
     return Card(

@@ -71,6 +71,10 @@ class Events:
             raise TrajectoryError(f"event: {self.event.min()}, expected an index of a word")
         _expect("attributes", self.attributes, (count, None), "whole numbers")
         _expect("signals", self.signals, (self.steps, self.worlds, None), "numbers")
+        if not np.isfinite(self.signals).all():
+            step, world, signal = np.argwhere(~np.isfinite(self.signals))[0]
+            found = f"signal {signal} reads {self.signals[step, world, signal]} at step {step} of world {world}"
+            raise TrajectoryError(f"signals: {found}, expected a finite number")
         place = (self.world.astype(np.int64) * self.steps + self.step) * (1 << 15) + self.event
         if count and not (np.diff(place) > 0).all():
             raise TrajectoryError("events are not sorted by (world, step, event), or one is listed twice")

@@ -350,7 +350,7 @@ def test_a_vector_of_minigrid_without_places_says_what_to_do() -> None:
 PAGE = Path(__file__).parents[2] / "docs" / "wrappers.md"
 
 
-def test_the_examples_of_the_page_run_and_train(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_page_run_and_train() -> None:
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(examples) == 2
     names: dict[str, Any] = {}

@@ -1,0 +1,49 @@
+"""A machine as the reward of a learner: rollout after rollout of the same worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from srm.errors import AssignmentError, MachineError
+from srm.evaluate.payer import Payer
+from srm.machine.parse import find_machine, parse
+from srm.trajectory import Rollout, as_rollout
+from tests.evaluate.scripts import Told, events_of, trajectory_of
+
+FIRST = ("pick_up_key yellow (1, 2)", "unlock_door yellow (4, 4)")
+SECOND = ("close_door yellow (4, 4)", "reach_goal (6, 6)", "pick_up_key yellow (1, 2)")
+
+
+def rollout_of(steps: int, ends: int | None = None) -> Rollout:
+    """A rollout in which nothing is seen, and in which an episode ends with step `ends`."""
+    rollout = as_rollout([trajectory_of(steps)])
+    ended = np.zeros((steps, 1), np.bool_)
+    if ends is not None:
+        ended[ends] = True
+    nothing = np.zeros_like(ended)
+    return Rollout(rollout.views, rollout.actions, rollout.places, rollout.task_reward, ended, nothing, ~nothing)
+
+
+def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
+    payer = Payer(find_machine("doorkey_handset"), Told(events_of(FIRST)))
+    assert payer(rollout_of(2))[:, 0].tolist() == [0.1, 0.5]
+    payer.vocabulary = Told(events_of(SECOND))
+    assert payer(rollout_of(3, ends=1))[:, 0].tolist() == [-0.5, 1.0, 0.1]  # the key again, in a new episode
+
+
+def test_values_take_the_place_of_those_in_the_machine_and_must_keep_its_constraint() -> None:
+    machine, vocabulary = find_machine("doorkey_handset"), Told(events_of(FIRST))
+    values = {**machine.values(), "pick": 0.2}
+    assert Payer(machine, vocabulary, values)(rollout_of(2))[0, 0] == 0.2
+    with pytest.raises(AssignmentError, match="the values break"):
+        Payer(machine, vocabulary, {**values, "pick": 2.0})
+    assert Payer(machine, vocabulary, {**values, "pick": 2.0}, outside_constraint=True)(rollout_of(2))[0, 0] == 2.0
+
+
+def test_a_machine_that_cannot_pay_is_refused_when_the_payer_is_made() -> None:
+    vocabulary = Told(events_of(FIRST))
+    with pytest.raises(AssignmentError, match=r"no value for \?goal"):
+        Payer(find_machine("doorkey"), vocabulary)
+    with pytest.raises(MachineError, match="fly"):
+        Payer(parse("machine m\nstart one\n    fly // 1\n"), vocabulary)

@@ -17,7 +17,7 @@ import z3
 
 from srm.machine.affine import ONE, Form, add
 from srm.machine.checks.conditions import Reading, Sign, counters_of, needed_signs, negated, sign
-from srm.machine.checks.farming import Loop, Wear, wears
+from srm.machine.checks.farming import Loop, Recurring, Wear, wears
 from srm.machine.checks.moves import LONGEST_LOOP, Move, rows_of, within
 from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text
 from srm.machine.checks.rules import rule_text
@@ -29,9 +29,7 @@ LONGEST_PLAN = 200  # moves whose order is looked for
 MOST_TRIED = 1000  # ways of beginning it
 
 
-def describe_bound(
-    subject: Subject, prover: Prover, moves: Sequence[Move], loop: Loop, refilled: frozenset[str]
-) -> str:
+def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop: Loop, recurring: Recurring) -> str:
     """Which guard ends the loop, and after how many rounds."""
     between = _between(moves, loop)
     if not subject.open_holes:
@@ -39,9 +37,11 @@ def describe_bound(
         if not rounds:
             return f"its moves cannot follow one another from counters at 0{between}"
         return f"from counters at 0 it can be made {rounds} times, which pays {fraction_text(total)}{between}"
-    found = [wear for wear in wears(loop, refilled) if prover.can(wear.when)]
+    worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
+    found = [wear for wear in worn if wear.by]
     if not found:
-        return "what it pays falls as its counters grow"
+        ends = f"the guard of {_rule(worn[0])} ends it" if worn else "what it pays falls"
+        return f"{ends} as its counters grow"
     said = []
     for wear in _distinct(found):
         text = f"the guard of {_rule(wear)} allows at most {_part(wear.start)} / {_part(wear.by)} + 1 rounds"
@@ -97,7 +97,7 @@ def make(move: Move, counters: Mapping[str, int]) -> tuple[Fraction, dict[str, i
 
 
 def largest_total(
-    subject: Subject, moves: Sequence[Move], loops: Sequence[Loop], refilled: frozenset[str]
+    subject: Subject, moves: Sequence[Move], loops: Sequence[Loop], recurring: Recurring
 ) -> Iterator[Finding]:
     """The most that going round can pay in all, whichever loops are mixed."""
     used = list(dict.fromkeys(move for loop in loops for move in loop.moves))
@@ -105,9 +105,9 @@ def largest_total(
     place = f"node{'s' * (len(nodes) > 1)} {', '.join(nodes)}"
     if any(monomial != ONE for move in used for monomial, _ in move.pay):
         return  # pay that reads counters or signals is not linear in how often moves are made
-    found = _optimum(used, refilled)
+    found = _optimum(used, recurring)
     if found is None:
-        yield Finding("warning", "farming", place, "not decided: the largest total that loops can farm")
+        yield Finding("note", "farming", place, "not decided: the largest total that loops can farm")
         return
     total, times = found
     plan = _plan(subject, times)
@@ -125,14 +125,14 @@ def largest_total(
     )
 
 
-def _optimum(moves: Sequence[Move], refilled: frozenset[str]) -> tuple[Fraction, dict[Move, int]] | None:
+def _optimum(moves: Sequence[Move], recurring: Recurring) -> tuple[Fraction, dict[Move, int]] | None:
     """The largest pay of moves that make up loops, and how often each is then made."""
     made: dict[Move, Any] = {move: z3.Int(f"move {index}") for index, move in enumerate(moves)}
     limits = [count >= 0 for count in made.values()]
     for row in rows_of(moves):
         limits.append(z3.Sum([factor * made[move] for factor, move in zip(row, moves, strict=True) if factor]) == 0)
     for needed in dict.fromkeys(n for move in moves for n in needed_signs(move.condition)):
-        if _only_falls(needed) and not refilled & set(counters_of(needed)):
+        if _only_falls(needed) and not recurring.resets & set(counters_of(needed)):
             limits.append(_holds_to_the_last(needed, moves, made))
     worth = z3.Sum([z3.RealVal(dict(move.pay).get(ONE, Fraction(0))) * made[move] for move in moves])
     best = _optimize(limits, worth)
@@ -162,16 +162,17 @@ def _fraction(model: Any, term: Any) -> Fraction:
 
 
 def _only_falls(needed: Sign) -> bool:
-    return all(c <= 0 and len(m.counters) == 1 and not m.signals for m, c in needed.items if m != ONE)
+    return all(coefficient <= 0 and not monomial.signals for monomial, coefficient in needed.items if monomial != ONE)
 
 
 def _holds_to_the_last(needed: Sign, moves: Sequence[Move], made: Mapping[Move, Any]) -> Any:
-    """Before the last of the moves that need the comparison it still holds, after all of them but that one counted."""
+    """Before the last of the moves that need the comparison it still holds, after all of them but that one counted.
+
+    Products of counters only take more, and are left out.
+    """
     users = [move for move in moves if needed in needed_signs(move.condition)]
-    takes = {
-        move: sum((-c for m, c in needed.items if m != ONE and m.counters[0] in move.counts), Fraction(0))
-        for move in users
-    }
+    single = {monomial.counters[0]: -c for monomial, c in needed.items if len(monomial.counters) == 1}
+    takes = {move: sum((single.get(name, Fraction(0)) for name in move.counts), Fraction(0)) for move in users}
     after = z3.RealVal(needed.form.get(ONE, Fraction(0))) - z3.Sum([z3.RealVal(takes[m]) * made[m] for m in users])
     before = {m: after + z3.RealVal(takes[m]) for m in users}
     last = [z3.And(made[m] >= 1, before[m] > 0 if needed.relation == ">" else before[m] >= 0) for m in users]

@@ -12,7 +12,7 @@ so if every loop that can pay wears out, no run can gain without end, however it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -70,15 +70,29 @@ class Loop:
         return sum(move.rule is not None for move in self.moves)
 
 
+@dataclass(frozen=True)
+class Recurring:
+    """What can happen again and again at some nodes: all that is part of a loop there."""
+
+    rules: frozenset[str]  # labels
+    resets: frozenset[str]  # counters that are reset
+
+    @classmethod
+    def of(cls, loops: Sequence[Loop]) -> Recurring:
+        moves = [move for loop in loops for move in loop.moves]
+        rules = frozenset(move.label for move in moves if move.label is not None)
+        return cls(rules, frozenset(name for move in moves for name in move.resets))
+
+
 # What a round can pay
 
 
-def can_gain(subject: Subject, loop: Loop) -> Condition:
+def can_gain(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     """A round of the loop pays more than 0, for some counters and signals. Holds at least whenever it truly can.
 
     Hindsight may re-pay a step later, so each step counts as the best of its own pay and every re-pay it may get.
     """
-    options = [finally_paid(subject, move) for move in loop.moves]
+    options = [finally_paid(subject, move, recurring) for move in loop.moves]
     size = 1
     for option in options:
         size *= len(option)
@@ -87,7 +101,7 @@ def can_gain(subject: Subject, loop: Loop) -> Condition:
     return some(_can_be_positive(add(*chosen)) for chosen in product(*options))
 
 
-def gains_as_it_goes(subject: Subject, loop: Loop) -> Condition:
+def gains_as_it_goes(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     """The guards of all moves hold and together they pay more than 0, where each move has counters and signals of its own.
 
     A move that recurs meets many counters and signals; the best of those it can meet stand for all.
@@ -95,7 +109,7 @@ def gains_as_it_goes(subject: Subject, loop: Loop) -> Condition:
     conditions: list[Condition] = []
     total: Form = {}
     for number, move in enumerate(dict.fromkeys(loop.moves)):
-        if len(finally_paid(subject, move)) > 1:
+        if len(finally_paid(subject, move, recurring)) > 1:
             return Every()  # hindsight reads counters at another time
         counters, signals = ({name: f"{name} at move {number}" for name in names} for names in move.reads)
         conditions.append(rename(move.condition, counters, signals))
@@ -104,14 +118,20 @@ def gains_as_it_goes(subject: Subject, loop: Loop) -> Condition:
     return every((*conditions, sign(total, ">")))
 
 
-def finally_paid(subject: Subject, move: Move) -> list[Form]:
-    """What the step may be worth in the end: its own pay, and what hindsight of rules that can still fire may make of it."""
+def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[Form]:
+    """What the step may be worth in the end: its own pay, and what hindsight of rules that can still fire may make of it.
+
+    Hindsight for the last step of a kind changes one step each time, so it matters only if its rule can fire again and again.
+    """
     ahead = reachable(subject, {move.node})
     pays: dict[Items, Form] = {move.pay: dict(move.pay)}
-    for node, rule, _ in subject.machine.rules:
+    for node, rule, label in subject.machine.rules:
         for change in rule.hindsight.changes if rule.hindsight and node.name in ahead else ():
-            events = change.events if isinstance(change, RepayEvery) else (change.milestone.event,)
-            if set(events) & set(move.letter.events):
+            if isinstance(change, RepayEvery):
+                concerned = set(change.events) & set(move.letter.events)
+            else:
+                concerned = {change.milestone.event} & set(move.letter.events) if label in recurring.rules else set()
+            if concerned:
                 form = subject.form(change.pay)
                 pays.setdefault(items_of(form), form)
     return list(pays.values())
@@ -148,25 +168,23 @@ class Wear:
     when: Condition  # for which holes it does
 
 
-def wears(loop: Loop, refilled: frozenset[str]) -> Iterator[Wear]:
-    """The guards of a loop that going round uses up; counters in `refilled` can be reset again and again."""
+def wears(loop: Loop, recurring: Recurring) -> Iterator[Wear]:
+    """The guards of a loop that going round uses up; a counter that can be reset again and again uses up nothing."""
     for move in dict.fromkeys(loop.moves):
         for needed in needed_signs(move.condition):
             parts = _by_reading(needed.form)
             start = parts.pop(ONE, {})
-            when = _falls(parts, loop, refilled)
+            when = _falls(parts, loop, recurring)
             if when is not None:
                 by = add(*(_times_counted(part, reading, loop) for reading, part in parts.items()))
                 yield Wear(needed, move, start, by, when)
 
 
-def _falls(parts: dict[Monomial, Form], loop: Loop, refilled: frozenset[str]) -> Condition | None:
+def _falls(parts: dict[Monomial, Form], loop: Loop, recurring: Recurring) -> Condition | None:
     """When the sum of these parts falls for ever as the loop is repeated, whatever happens beside it; None: never."""
-    if any(reading.signals or refilled & set(reading.counters) for reading in parts):
+    if any(reading.signals or recurring.resets & set(reading.counters) for reading in parts):
         return None
-    own = [
-        part for reading, part in parts.items() if len(reading.counters) == 1 and reading.counters[0] in loop.counted
-    ]
+    own = [part for reading, part in parts.items() if set(reading.counters) <= loop.counted]
     if not own:
         return None
     return every((*(sign(part, "<=") for part in parts.values()), some(sign(part, "<") for part in own)))
@@ -180,14 +198,14 @@ def _times_counted(part: Form, reading: Monomial, loop: Loop) -> Form:
     return {monomial: -times * coefficient for monomial, coefficient in part.items()} if times else {}
 
 
-def wears_out(subject: Subject, loop: Loop, refilled: frozenset[str]) -> Condition:
+def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     """For which holes a guard of the loop, or what it pays, falls until it cannot go on for gain."""
-    guards = [wear.when for wear in wears(loop, refilled)]
+    guards = [wear.when for wear in wears(loop, recurring)]
     pays = []
     for move in dict.fromkeys(loop.moves):
         parts = _by_reading(dict(move.pay))
         parts.pop(ONE, None)
-        falls = _falls(parts, loop, refilled)
-        if falls is not None and len(finally_paid(subject, move)) == 1:
+        falls = _falls(parts, loop, recurring)
+        if falls is not None and len(finally_paid(subject, move, recurring)) == 1:
             pays.append(falls)
     return some((*guards, *pays))

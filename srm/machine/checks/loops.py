@@ -13,7 +13,7 @@ from functools import cached_property
 from srm.machine.affine import add
 from srm.machine.checks.bounds import describe_bound, largest_total, rounds_of
 from srm.machine.checks.conditions import Condition, counters_of, every, negate, negated, sign
-from srm.machine.checks.farming import Loop, can_gain, gains_as_it_goes, wears_out
+from srm.machine.checks.farming import Loop, Recurring, can_gain, finally_paid, gains_as_it_goes, wears_out
 from srm.machine.checks.letters import TooManyLetters
 from srm.machine.checks.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
 from srm.machine.checks.report import Finding, Step, form_text
@@ -70,29 +70,31 @@ class _Ground:
         return cls(subject, prover, living, tuple(moves), tuple(loops))
 
     @cached_property
-    def refilled(self) -> frozenset[str]:
-        """Counters that can be reset again and again."""
-        return frozenset(name for loop in self.loops for move in loop.moves for name in move.resets)
+    def recurring(self) -> Recurring:
+        return Recurring.of(self.loops)
 
     def findings(self) -> Iterator[Finding]:
         alike: dict[object, list[Verdict]] = {}
         for loop in sorted(self.loops, key=lambda loop: (-loop.paid, len(loop.moves))):
-            if loop.paid:
+            if loop.paid or self._may_be_repaid(loop):
                 alike.setdefault(loop.signature, []).append(self._judge(loop))
         told = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
         yield from map(self._finding, told)
         kinds = {verdict.kind for verdict in told}
         if "bounded" in kinds and kinds <= {"bounded", "never"} and not self.subject.open_holes:
-            yield from largest_total(self.subject, self.moves, self.loops, self.refilled)
+            yield from largest_total(self.subject, self.moves, self.loops, self.recurring)
+
+    def _may_be_repaid(self, loop: Loop) -> bool:
+        return any(len(finally_paid(self.subject, move, self.recurring)) > 1 for move in loop.moves)
 
     # Judging
 
     def _judge(self, loop: Loop) -> Verdict:
-        paying = can_gain(self.subject, loop)
-        gaining = every((paying, gains_as_it_goes(self.subject, loop)))
+        paying = can_gain(self.subject, loop, self.recurring)
+        gaining = every((paying, gains_as_it_goes(self.subject, loop, self.recurring)))
         if self._never(paying) or self._never(gaining):
             return Verdict(loop, "never")
-        lasting = negate(wears_out(self.subject, loop, self.refilled))
+        lasting = negate(wears_out(self.subject, loop, self.recurring))
         if self._never(every((paying, lasting))) or self._never(every((gaining, lasting))):
             return Verdict(loop, "bounded", self.prover.example(paying))
         for moves in self._ways_round(loop):
@@ -146,7 +148,7 @@ class _Ground:
         loop = verdict.loop
         place = f"node {loop.nodes[0]}" if len(loop.nodes) == 1 else f"nodes {', '.join(loop.nodes)}"
         named = ", ".join(f"{move.letter}{'' if move.rule else ' (idle)'}" for move in loop.moves)
-        pays = f"a round pays {form_text(loop.pay)}"
+        pays = f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
         found = verdict.example or Answer(None)
         witness = replace(witness_of(found), steps=tuple(map(_step, loop.moves)))
         if verdict.kind == "for ever":
@@ -157,7 +159,7 @@ class _Ground:
             message = f"{named}: not decided whether this can be repeated without end for gain; {pays}"
             return Finding("warning", "farming", place, message, witness)
         if verdict.kind == "bounded":
-            bound = describe_bound(self.subject, self.prover, self.moves, loop, self.refilled)
+            bound = describe_bound(self.subject, self.prover, self.moves, loop, self.recurring)
             return Finding("note", "farming", place, f"{named}: {pays}, but not without end: {bound}", witness)
         return Finding("note", "farming", place, f"{named}: cannot be farmed; {pays}, which is never above 0")
 

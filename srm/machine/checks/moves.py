@@ -32,7 +32,7 @@ from srm.machine.checks.letters import Letter, alphabet
 from srm.machine.checks.rules import Living
 from srm.machine.checks.solve import Prover
 from srm.machine.checks.subject import Subject
-from srm.machine.model import Counter, Rule, RuleOf
+from srm.machine.model import Counter, RepayEvery, Rule, RuleOf
 from srm.machine.terms import Happens
 from srm.machine.words import Balance
 
@@ -66,13 +66,15 @@ class Move:
 
 
 def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collection[str]) -> list[Move]:
-    """Every move within these nodes that can be made and that pays, counts, resets or changes a balance."""
+    """Every move within these nodes that can be made and that pays (perhaps later), counts, resets or changes a balance."""
     found: dict[object, Move] = {}
+    repaid = set(repaid_events(subject))
     for letter in alphabet(_literals(subject, nodes), subject.words):
         for node in nodes:
             for move in _moves_at(subject, living, node, letter):
                 inside = move.target in nodes
-                matters = move.pay or move.counts or move.resets or any(move.levels) or move.target != node
+                pays = move.pay or repaid & set(letter.events)
+                matters = pays or move.counts or move.resets or any(move.levels) or move.target != node
                 key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition)
                 if inside and matters and key not in found:
                     found[key] = move
@@ -89,7 +91,14 @@ def _literals(subject: Subject, nodes: Collection[str]) -> tuple[Happens, ...]:
         if isinstance(happens, Happens)
     ]
     balanced = [Happens(event) for balance in subject.balances for event in (*balance.plus, *balance.minus)]
-    return tuple(dict.fromkeys([*literals_of(*guards), *counted, *balanced]))
+    return tuple(dict.fromkeys([*literals_of(*guards), *counted, *balanced, *map(Happens, repaid_events(subject))]))
+
+
+def repaid_events(subject: Subject) -> tuple[str, ...]:
+    """The events whose steps hindsight may pay anew."""
+    changes = [change for _, rule, _ in subject.machine.rules if rule.hindsight for change in rule.hindsight.changes]
+    found = [c.events if isinstance(c, RepayEvery) else (c.milestone.event,) for c in changes]
+    return tuple(dict.fromkeys(event for events in found for event in events))
 
 
 def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> Iterator[Move]:

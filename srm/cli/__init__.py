@@ -32,6 +32,8 @@ VERBS = {
     "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
     "learn": Verb("srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"),
+    "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
+    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 

@@ -31,7 +31,6 @@ from srm.chance import stream
 from srm.errors import DemonstrationError, MachineError, RunError
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
-from srm.experiment.actor import Actor
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
 from srm.experiment.run import Checkpoint, RunWriter, as_json, checkpoints, read_config, write_weights
@@ -45,6 +44,7 @@ from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
 from srm.task import demos
 from srm.task.table import Task, find_task
+from srm.train.actor import Actor
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import NotFinite
 from srm.train.make import LearnerConfig

@@ -155,7 +155,7 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
 
 def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
     """Arrays by name and a few words about them, in one file."""
-    contiguous = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
     write_bytes(path, save_tensors(contiguous, metadata={"srm": json.dumps(dict(about))}))
 
 

@@ -34,6 +34,7 @@ VERBS = {
     "learn": Verb("srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"),
     "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
+    "report": Verb("srm.cli.report", "Report", "write the page of a learning run: curves, holes, pay, a replay"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 

@@ -1,0 +1,1 @@
+"""What is shown: pages made from run folders alone. Nothing here plays, trains or infers."""

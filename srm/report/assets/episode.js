@@ -1,0 +1,155 @@
+// One recorded episode, unfolded: the world, the machine and what was paid at each of its T + 1 moments.
+// Moment m is after m steps; the step that led to it has index m - 1.
+
+class Episode {
+  constructor(told, start) {
+    this.told = told;
+    this.steps = told.actions.length;
+    this.said = new Map(told.trace.map((entry) => [entry.step, entry]));
+    this.nodes = this.unfold(start, (node, step) => this.said.get(step)?.to ?? node);
+    this.counters = told.counters.length ? this.unfoldCounters() : [];
+    this.unfoldPay();
+    if (told.grid) this.world = new GridWorld(told.grid, this.steps);
+  }
+
+  /** What holds at each moment, from what held before and the step between. */
+  unfold(first, next) {
+    const found = [first];
+    for (let step = 0; step < this.steps; step += 1) found.push(next(found[step], step));
+    return found;
+  }
+
+  /** The counters as each step read them. */
+  unfoldCounters() {
+    const changes = new Map(this.told.counters);
+    const found = [];
+    for (let step = 0; step < this.steps; step += 1) {
+      const change = changes.get(step);
+      found.push(change ? { ...found[step - 1], ...change } : found[step - 1]);
+    }
+    return found;
+  }
+
+  /** What was paid up to each moment, as it was known then: hindsight changes it later. */
+  unfoldPay() {
+    const rewards = new Map(this.told.rewards);
+    this.returns = this.unfold(0, (sum, step) => sum + (rewards.get(step) ?? 0));
+    this.paid = this.unfold(0, (sum, step) => {
+      const entry = this.said.get(step);
+      const changed = (entry?.repaid ?? []).reduce((change, repaid) => change + repaid.now - repaid.before, 0);
+      return sum + (entry?.pay?.value ?? 0) + changed;
+    });
+  }
+
+  /** What the step was paid in the end, hindsight included. */
+  kept(step) {
+    const entry = this.said.get(step);
+    return entry?.kept ?? entry?.pay?.value ?? 0;
+  }
+
+  /** Whether the step was paid, or changed what others were paid. */
+  isPaid(step) {
+    const entry = this.said.get(step);
+    return Boolean(entry?.pay || entry?.repaid || entry?.kept);
+  }
+
+  get name() {
+    const kind = this.told.kind === "demonstration" ? "Demonstration" : "Policy episode";
+    return `${kind} ${this.told.number}`;
+  }
+
+  get outcome() {
+    if (!this.told.ended) return "time ran out";
+    return this.told.return > 0 ? "solved" : "ended unsolved";
+  }
+}
+
+/** The cells of a MiniGrid world at every moment; moments between which nothing changed share theirs. */
+class GridWorld {
+  constructor(told, steps) {
+    Object.assign(this, { width: told.width, height: told.height, poses: told.poses, edge: told.view });
+    this.grids = [bytesOf(told.cells)];
+    this.hands = [[0, 0, 0]];
+    this.visible = bytesOf(told.seen);
+    this.row = Math.ceil((told.view * told.view) / 8); // bytes of a moment
+    const changes = groupedByFirst(told.changes);
+    const carried = groupedByFirst(told.carried);
+    if (carried.has(0)) this.hands[0] = carried.get(0)[0];
+    for (let moment = 1; moment <= steps; moment += 1) {
+      let grid = this.grids[moment - 1];
+      if (changes.has(moment)) {
+        grid = grid.slice();
+        for (const [x, y, ...cell] of changes.get(moment)) grid.set(cell, (x * this.height + y) * 3);
+      }
+      this.grids.push(grid);
+      this.hands.push(carried.has(moment) ? carried.get(moment)[0] : this.hands[moment - 1]);
+    }
+  }
+
+  pose(moment) {
+    return this.poses.slice(moment * 3, moment * 3 + 3);
+  }
+
+  cell(moment, x, y) {
+    const from = (x * this.height + y) * 3;
+    return this.grids[moment].subarray(from, from + 3);
+  }
+
+  /** Whether the agent sees a cell of its view. */
+  sees(moment, column, row) {
+    const bit = column * this.edge + row;
+    return Boolean((this.visible[moment * this.row + (bit >> 3)] >> (7 - (bit & 7))) & 1);
+  }
+
+  /** The world as `drawWorld` takes it, with the cells that the agent sees. */
+  at(moment) {
+    const pose = this.pose(moment);
+    const seen = (x, y) => {
+      const [column, row] = this.toView(pose, x, y);
+      const inside = column >= 0 && column < this.edge && row >= 0 && row < this.edge;
+      return inside && this.sees(moment, column, row);
+    };
+    return { width: this.width, height: this.height, pose, seen, cell: (x, y) => this.cell(moment, x, y) };
+  }
+
+  /** What the agent sees, as a world of its own: it stands in the middle of the lowest row and looks up. */
+  view(moment) {
+    const pose = this.pose(moment);
+    const middle = Math.floor(this.edge / 2);
+    const cell = (column, row) => {
+      if (!this.sees(moment, column, row)) return [0, 0, 0];
+      if (column === middle && row === this.edge - 1) return this.hands[moment];
+      const [x, y] = this.fromView(pose, column, row);
+      const inside = x >= 0 && x < this.width && y >= 0 && y < this.height;
+      return inside ? this.cell(moment, x, y) : [2, 5, 0];
+    };
+    const seen = (column, row) => this.sees(moment, column, row);
+    return { width: this.edge, height: this.edge, pose: [middle, this.edge - 1, 3], seen, cell };
+  }
+
+  toView([x, y, direction], cellX, cellY) {
+    const [ahead, right] = axesOf(direction);
+    const away = [cellX - x, cellY - y];
+    const along = (axis) => axis[0] * away[0] + axis[1] * away[1];
+    return [Math.floor(this.edge / 2) + along(right), this.edge - 1 - along(ahead)];
+  }
+
+  fromView([x, y, direction], column, row) {
+    const [ahead, right] = axesOf(direction);
+    const far = this.edge - 1 - row;
+    const aside = column - Math.floor(this.edge / 2);
+    return [x + ahead[0] * far + right[0] * aside, y + ahead[1] * far + right[1] * aside];
+  }
+}
+
+/** Ahead and to the right of an agent that looks in a direction; y grows downwards. */
+function axesOf(direction) {
+  const ahead = [[1, 0], [0, 1], [-1, 0], [0, -1]][direction];
+  return [ahead, [-ahead[1], ahead[0]]];
+}
+
+function groupedByFirst(rows) {
+  const groups = new Map();
+  for (const [key, ...rest] of rows) groups.set(key, [...(groups.get(key) ?? []), rest]);
+  return groups;
+}

@@ -1,0 +1,117 @@
+"""A learning run as it lies on disk, read whole or refused by name. A run that is still going on is read as far as it got."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from srm.errors import RunError
+from srm.experiment.run import CONFIG, LOG, SUMMARY, read_config
+from srm.machine.model import Machine
+from srm.machine.parse import load
+
+MACHINE, LEARNT, POSTERIOR, CHECK, EPISODES = (
+    "machine.srm",
+    "learnt.srm",
+    "posterior.json",
+    "check.json",
+    "episodes.json",
+)
+Columns = Mapping[str, list[float | None]]  # of the log, by name; None: not known
+
+
+@dataclass(frozen=True)
+class LearningRun:
+    """What `srm learn` wrote. None: not written yet."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    log: Columns
+    machine: Machine  # with its holes open
+    learnt: Machine | None
+    posterior: Mapping[str, Any] | None
+    check: Mapping[str, Any] | None
+    episodes: Mapping[str, Any] | None
+    summary: Mapping[str, Any] | None
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        settings: Mapping[str, Any] = self.config.get("learning", {})
+        return settings
+
+    @property
+    def task(self) -> str:
+        return str(self.settings.get("task") or self.config.get("env_id", "a task"))
+
+    @property
+    def rounds(self) -> int:
+        return len(self.log["round"])
+
+    def last(self, column: str) -> float | None:
+        """The last value of a column of the log that is known."""
+        known = [value for value in self.log.get(column, []) if value is not None]
+        return known[-1] if known else None
+
+
+def read_run(folder: Path) -> LearningRun:
+    if not folder.is_dir():
+        raise RunError(f"{folder}: there is no such folder; give the run that `srm learn TASK -o RUN` made")
+    if not (folder / CONFIG).exists():
+        raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the one that `srm learn TASK -o RUN` made")
+    config = read_config(folder)
+    kind = config.get("kind")
+    if kind != "learn":
+        raise RunError(
+            f"{folder} is a run of `srm {kind}`, and a report is made of a run of `srm learn`; "
+            "make one with `srm learn TASK -o RUN`"
+        )
+    learnt = folder / LEARNT
+    return LearningRun(
+        folder=folder,
+        config=config,
+        log=read_log(folder / LOG),
+        machine=load(folder / MACHINE),
+        learnt=load(learnt) if learnt.exists() else None,
+        posterior=_read_json(folder / POSTERIOR),
+        check=_read_json(folder / CHECK),
+        episodes=_read_json(folder / EPISODES),
+        summary=_read_json(folder / SUMMARY),
+    )
+
+
+def read_log(path: Path) -> Columns:
+    """The columns of a log; a row that is being written is left out."""
+    try:
+        lines = path.read_text().split("\n")[:-1]
+    except FileNotFoundError:
+        raise RunError(f"{path.parent} has no {path.name} yet: no round has ended; try again later") from None
+    rows = list(csv.reader(lines))
+    if len(rows) < 2:
+        raise RunError(f"{path} has no round yet; try again later")
+    names = rows[0]
+    try:
+        return {name: [_number(row[index]) for row in rows[1:]] for index, name in enumerate(names)}
+    except (ValueError, IndexError):
+        raise RunError(f"{path} is not the log of a run: a cell of it is not a number") from None
+
+
+def _number(cell: str) -> float | None:
+    value = float(cell) if cell else math.nan
+    return value if math.isfinite(value) else None
+
+
+def _read_json(path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        content = json.loads(path.read_text())
+    except (ValueError, OSError) as error:
+        raise RunError(f"{path} cannot be read: {error}; the run writes it again when it ends") from None
+    if not isinstance(content, dict):
+        raise RunError(f"{path} is not what a run writes there")
+    return content

@@ -1,0 +1,32 @@
+"""A policy's network as somebody who plays one world: the views of an episode so far go in, an action comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from srm.chance import stream
+from srm.train.nets import Net, Seen
+from srm.trajectory import Views
+
+
+class Actor:
+    """Draws actions as in training, or (`greedy`) takes the likeliest. An episode begins when there is one view."""
+
+    def __init__(self, net: Net, seed: int, *, greedy: bool = False) -> None:
+        self._net, self._greedy = net, greedy
+        self._chance = stream(seed, "actions of recorded episodes")
+        self._memory = torch.zeros(1, net.memory)
+
+    def __call__(self, views: Sequence[Views]) -> int:
+        net, begins = self._net, len(views) == 1
+        shown = list(views[-net.lags :])[::-1]  # newest first
+        frames = np.stack([*(net.encode(view) for view in shown), net.blank()])
+        rows = np.minimum(np.arange(net.lags), len(shown)).astype(np.uint32)[None]  # blanks before the beginning
+        with torch.no_grad():
+            said, self._memory = net(Seen(frames, rows, self._memory, torch.tensor([[begins]])))
+        logits = said["logits"][0].numpy()
+        noise = 0.0 if self._greedy else self._chance.gumbel(size=logits.shape)
+        return int((logits + noise).argmax())

@@ -5,7 +5,8 @@
 
 The agent stands at [3, 6] of its view and looks to smaller rows, so the cell in front of it is [3, 5]; its own cell
 shows what it carries. The cell in front is always visible and nothing moves by itself, so the view before the step and
-the action decide every act. Only what a box held is read from the view after.
+the action decide every act. Only what a box held is read from the view after. Reading a rollout costs about a hundredth
+of stepping it in EnvPool (`benchmarks/events.py`).
 """
 
 from __future__ import annotations

@@ -67,4 +67,4 @@ def test_events_are_what_the_objects_say_happened() -> None:
 def test_events_of_a_hundred_thousand_steps() -> None:
     each = -(-100_000 // len(ALL))
     met = sum((check(env_id, each) for env_id in ALL), Counter[str]())
-    assert min(met[event.name] for event in MINIGRID_WORDS.events) > 100
+    assert min(met[event.name] for event in MINIGRID_WORDS.events) > 50, "nothing is rare"

@@ -10,7 +10,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall, WorldObj
 
 from srm.machine.words import NOTHING, pack_cell
-from srm.task.minigrid_words import COLOURS, MINIGRID_WORDS
+from srm.task.minigrid_words import COLOURS, MINIGRID_WORDS, WALL
 
 Occurrence = tuple[str, int, int]  # event, colour, place
 
@@ -79,14 +79,20 @@ def occurrences(events: Any, world: int, step: int) -> set[Occurrence]:
 
 
 def put_into(env: Any, state: Any) -> None:
-    """Makes the world of `env` the one that EnvPool's debug state tells of."""
+    """Makes the world of `env` the one that EnvPool's debug state tells of.
+
+    EnvPool keeps the two rooms of ObstructedMaze-1D* in a grid of nine; the other seven are sealed off and left out.
+    """
     env = env.unwrapped
-    assert (env.width, env.height, env.max_steps) == (state.width, state.height, state.max_steps)
-    cells = np.array(state.grid).reshape(state.width, state.height, 3)
+    assert env.max_steps == state.max_steps
+    cells = np.array(state.grid).reshape(state.width, state.height, 3)[: env.width, : env.height]
     held = np.array(state.grid_contains).reshape(state.width, state.height, 3)
-    grid = Grid(state.width, state.height)
-    for x in range(state.width):
-        for y in range(state.height):
+    assert cells.shape[:2] == (env.width, env.height)
+    assert (cells[-1, :, 0] == WALL).all()
+    assert (cells[:, -1, 0] == WALL).all()
+    grid = Grid(env.width, env.height)
+    for x in range(env.width):
+        for y in range(env.height):
             thing = WorldObj.decode(*cells[x, y]) if cells[x, y, 0] else None
             if isinstance(thing, Box) and held[x, y, 0]:
                 thing.contains = WorldObj.decode(*held[x, y])

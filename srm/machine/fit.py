@@ -73,19 +73,20 @@ def _test(event: str, test: Test, words: Words) -> Iterator[Problem]:
         yield Problem(f"{event} has no attribute {test.attribute}; {listed}{near(test.attribute, has)}", test)
         return
     attribute = words.attributes[words.attribute_index[test.attribute]]
+    if test.relation == "next to" and not attribute.is_cell:
+        yield Problem(f"only cells can be next to one another, and {test.attribute} is not a cell", test)
+        return
     match test.value:
         case str(value) if value != "none" and value not in (attribute.values or ()):
-            known = attribute.values or ()
-            remedy = near(value, known) or ("; write a cell as (x, y)" if attribute.is_cell else "")
+            remedy = "; write a cell as (x, y)" if attribute.values is None else near(value, attribute.values)
             yield Problem(f"{test.attribute} is never {value}{remedy}", test)
         case Cell() if not attribute.is_cell:
             yield Problem(f"{test.attribute} is not a cell", test)
         case AttributeOf(other, of):
-            if other not in words.event_index or of not in words.events[words.event_index[other]].attributes:
-                yield Problem(f"{other} has no attribute {of}", test)
+            has = words.events[words.event_index[other]].attributes if other in words.event_index else ()
+            if of not in has:
+                yield Problem(f"{other} has no attribute {of}{near(of, has)}", test)
             elif words.attributes[words.attribute_index[of]].is_cell != attribute.is_cell:
                 yield Problem(
                     f"{test.attribute} cannot be compared with {test.value}: one is a cell, the other is not", test
                 )
-    if test.relation == "next to" and not attribute.is_cell:
-        yield Problem(f"only cells can be next to one another, and {test.attribute} is not a cell", test)

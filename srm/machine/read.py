@@ -102,7 +102,7 @@ class Reader:
                 mistakes.add(*explain(line, error))
             except Mismatch as error:
                 mistakes.add(str(error), error.span)
-        if not mistakes.shown and "machine" not in self.once:
+        if not mistakes.found and "machine" not in self.once:
             mistakes.add(
                 "no machine here; a file begins with `machine NAME`", self.lines[0].span if self.lines else (0, 1)
             )
@@ -152,8 +152,9 @@ class Reader:
         if word is None:
             return offset, length
         line = self.lines[bisect_right(self.lines, offset, key=lambda line: line.start) - 1]
-        header = len(line.first_word) if line.first_word in HEADERS else 0
-        found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", line.text) if m.start() >= header]
+        header = line.first_word in HEADERS and not isinstance(about, Rule)  # `node node` names a node
+        begin = max(offset - line.start, len(line.first_word) if header else 0)
+        found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", line.text) if m.start() >= begin]
         if not found:
             return offset, length
         is_target = isinstance(about, Rule) and word == about.target
@@ -162,6 +163,8 @@ class Reader:
     # Lines
 
     def line(self, line: LogicalLine) -> None:
+        if self.section == "unknown" and line.first_word not in HEADERS:
+            return
         kind = self.kind(line)
         try:
             tree = parse_line(line.text, kind)
@@ -182,6 +185,7 @@ class Reader:
                 return f"repay_{word}"
             self.section = "node"  # the next rule of the node
         if self.section not in _BODIES:
+            self.section = "unknown"  # one mistake is enough for what stands below it
             raise Mismatch(
                 f"a line outside any section; sections begin with {', '.join(HEADERS)}{near(word, HEADERS)}",
                 (line.start, max(1, len(word))),

@@ -83,21 +83,22 @@ class Mistakes:
     """What is wrong with a source."""
 
     source: Source
-    shown: list[str] = field(default_factory=list)
+    found: list[tuple[Span, str]] = field(default_factory=list)
 
     @property
     def enough(self) -> bool:
         """Whether there are more than will be told."""
-        return len(self.shown) > MOST_SHOWN
+        return len(self.found) > MOST_SHOWN
 
     def add(self, message: str, span: Span) -> None:
         if not self.enough:
-            self.shown.append(self.source.show(message, *span))
+            self.found.append((span, message))
 
     def refuse(self) -> None:
-        """Raises if there are any."""
-        if self.shown:
-            raise MachineError(*self.shown)
+        """Raises them in the order of the text, if there are any."""
+        if self.found:
+            in_order = sorted(self.found, key=lambda mistake: mistake[0][0])
+            raise MachineError(*(self.source.show(message, *span) for span, message in in_order))
 
 
 def split_lines(source: Source, mistakes: Mistakes) -> list[LogicalLine]:

@@ -28,6 +28,7 @@ _SPOKEN = (  # the first whose terminals are all expected speaks for them
     ("NAME RULE", "an event or `rule NAME`"),
     ("COMMA RELATION", "a comparison (<=, >= or =)"),
     ("RELATION", "a comparison (<=, >= or =)"),
+    ("NUMBER", "a number"),
     ("HOLE", "a hole (?name)"),
     ("COUNTER", "a counter (#name)"),
     ("NAME ACCEPT", "a name"),
@@ -35,6 +36,16 @@ _SPOKEN = (  # the first whose terminals are all expected speaks for them
     ("NEXT", "`next to`"),
     ("_PLUS_MINUS _PLUS_OR_MINUS", "`+-`"),
 )
+
+
+_HABITS = {  # signs of other languages, and what they are here
+    "&": "write `and`",
+    "|": "write `or`",
+    "!": "write `not`",
+    "/": "write `//` before what is paid",
+    '"': 'a label ends with " on its own line',
+    "#": "a comment needs a space after its #",
+}
 
 
 @cache
@@ -59,13 +70,13 @@ def explain(line: LogicalLine, error: UnexpectedInput) -> tuple[str, Span]:
             word = str(error.token)
             reserved = ", a word of the language," if word in RESERVED else ""
             message = f"{word[:40]}{reserved} does not belong here; {_wanted(error.accepts)}"
-            span = offset, len(word)
+            noted = "#" in (line.text[0], word[0]) and " counts " not in line.text
+            return message + (f"; {_HABITS['#']}" if noted else ""), (offset, len(word))
         case UnexpectedCharacters():
-            message, span = f"{error.char!r} does not belong here; {_wanted(error.allowed)}", (offset, 1)
-        case _:  # the two above are all that this parser raises
-            raise AssertionError(error)
-    noted = "#" in (line.text[0], line.text[offset - line.start]) and " counts " not in line.text
-    return message + ("; a comment needs a space after its #" if noted else ""), span
+            habit = f"; {_HABITS[error.char]}" if error.char in _HABITS else ""
+            return f"{error.char!r} does not belong here{habit}", (offset, 1)
+        case _:
+            raise AssertionError(error)  # the two above are all that this parser raises
 
 
 def _wanted(terminals: Iterable[str]) -> str:

@@ -269,12 +269,9 @@ def _hindsight(rule: Rule, known: _Known, place: str) -> Iterator[Problem]:
 
 def _atom(atom: Atom, known: _Known) -> Iterator[Problem]:
     if atom.relation not in ("<=", ">=", "="):
-        yield Problem(
-            f"a constraint compares with <=, >= or =, not {atom.relation}: a bound that may be approached but not reached "
-            "cannot be optimised over",
-            atom,
-            atom.relation,
-        )
+        open_ended = ": a bound that may be approached but not reached cannot be optimised over"
+        reason = open_ended if atom.relation in ("<", ">") else ""
+        yield Problem(f"a constraint compares with <=, >= or =, not {atom.relation}{reason}", atom, atom.relation)
     if isinstance(atom.left, EveryHole):
         for name in atom.left.excluded:
             if name not in known.holes:

@@ -19,7 +19,7 @@ from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
-from srm.infer.objectives import logit_expert_high, loss_adv
+from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
 from srm.infer.reward_net import RewardNet, RewardNetConfig, Seen, Sequences, cut, look
 from srm.infer.sampler import Cost, Sampler, SamplerConfig
@@ -102,7 +102,7 @@ class Concretizer:
         self.carry: symbolic.Carry | None = None
         self.memory: Tensor | None = None  # [B, 128] of the reward net, after the last rollout
         self.ended = np.zeros(0, np.bool_)  # [B] whether the last rollout left the world between two episodes
-        self.prepared = look(self.net, self.demonstrated, _all(self.demonstrated)).x
+        self.frames = look(self.net, self.demonstrated, _all(self.demonstrated)).frames
 
     def belief(self) -> Belief:
         with torch.no_grad():
@@ -119,15 +119,15 @@ class Concretizer:
         holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
         mine = look(self.net, rollout, first, self.memory)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
         losses = self._fit_reward_net(  # 6, 7
             _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
             _Lesson(mine, log_prob, batched.pay(played, holes).mean_dense() - idle),
             effort,
             chance,
         )
-        mine = look(self.net, rollout, first, self.memory, mine.x)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), prepared=self.prepared)
+        mine = look(self.net, rollout, first, self.memory, mine.frames)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
         losses |= self._fit_sampler(  # 8
             Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
             Side(played, mine.f.double().numpy(), rollout.real),
@@ -144,9 +144,8 @@ class Concretizer:
         config = self.config.reward_net
         total, steps = {"loss_adv": 0.0, "loss_soft_f": 0.0}, config.steps * effort
         for _ in range(steps):
-            eps = torch.from_numpy(chance.standard_normal((2, config.sequences))).float()
-            expert, expert_soft = theirs.draw(self.net, chance, eps[0])
-            agent, agent_soft = mine.draw(self.net, chance, eps[1])
+            expert, expert_soft = theirs.draw(self.net, chance)
+            agent, agent_soft = mine.draw(self.net, chance)
             adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
             (adversarial + config.soft_weight * soft).backward()
             self.net_adam.step()
@@ -193,18 +192,35 @@ class _Lesson:
     log_prob: np.ndarray  # [T, B] of the policy, for the action taken
     pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
 
-    def draw(self, net: RewardNet, chance: np.random.Generator, noise: Tensor) -> tuple[Tensor, Tensor]:
+    def draw(self, net: RewardNet, chance: np.random.Generator) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of some sequences' real steps, and J_soft on them."""
-        worlds, config = self.seen.actions.shape[1], net.config
-        chosen = chance.choice(np.flatnonzero(self.seen.real.numpy()), config.sequences)
-        parts: Sequences = cut(self.seen, chosen // worlds, chosen % worlds, config.recurrence)
-        said, _ = net(parts.x, parts.begins, parts.memory)
+        parts = cut(self.seen, *self._starts(net.config, chance), net.config.recurrence)
+        said, _ = net(self.seen.frames, parts.index.flatten().numpy(), parts.begins, parts.memory)
         f = said.gather(2, parts.actions[..., None]).squeeze(2)  # [S, N]
-        log_prob = torch.from_numpy(self.log_prob.astype(np.float32)).flatten()[parts.index]
-        pay = torch.from_numpy(self.pay.astype(np.float32)).flatten()[parts.index]
-        kept = parts.weight > 0
-        logits = logit_expert_high(f, noise, log_prob, config.floor)
-        return logits[kept], 0.5 * (pay - f)[kept].square().mean()
+        # one eps for a sequence: the paper adds the same to each reward of a trajectory
+        noise = torch.from_numpy(chance.standard_normal(f.shape[1])).float()
+        logits = logit_expert_high(f, noise, self._at(self.log_prob, parts), net.config.floor)
+        return logits[parts.real], loss_soft(self._at(self.pay, parts)[parts.real], 0.0, f[parts.real])
+
+    def _starts(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Where sequences begin: they tile every world from a random step on, and of these as many as are asked for.
+
+        A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six
+        times as much and say nothing more.
+        """
+        steps, worlds = self.seen.actions.shape
+        offset = int(chance.integers(config.recurrence))
+        first = np.unique(np.arange(offset - config.recurrence, steps, config.recurrence).clip(0))
+        shows = np.add.reduceat(self.seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
+        tile, world = np.nonzero(shows)
+        if len(tile) > config.sequences:
+            some = chance.choice(len(tile), config.sequences, replace=False)
+            tile, world = tile[some], world[some]
+        return first[tile], world
+
+    @staticmethod
+    def _at(array: np.ndarray, parts: Sequences) -> Tensor:
+        return torch.from_numpy(array.astype(np.float32)).flatten()[parts.index]
 
 
 def _all(rollout: Rollout) -> np.ndarray:

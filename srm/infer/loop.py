@@ -29,7 +29,9 @@ class InferConfig(ConcretizerConfig):
         return replace(
             self,
             warm_up=0,
-            reward_net=replace(self.reward_net, cells="ids", logits="sigmoid", soft_weight=1.0, floor=None),
+            reward_net=replace(
+                self.reward_net, trunk="paper", cells="ids", logits="sigmoid", soft_weight=1.0, floor=None
+            ),
             sampler=replace(
                 self.sampler,
                 learning_rate=3e-4,

@@ -1,10 +1,12 @@
 """f: how likely an expert would have been to act as was acted, given all it had seen in the episode.
 
-    views [T, B, ...] -> trunk -> LSTM (64 + 64 numbers of memory) -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
+    views -> trunk -> LSTM (64 + 64 numbers of memory) -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
 
-For MiniGrid's views the trunk is the paper's: convolutions of 16, 32 and 64 filters 2x2 (with the max-pool after the first that the
-usual MiniGrid network has, which makes 64 numbers of a view); any other view is taken as plain numbers. It is trained on sequences
-of 8 steps that begin with the memory the net had there when the round began.
+For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2, with the max-pool
+after the first that the usual MiniGrid network has. Any other view is taken as plain numbers. f is trained on sequences of 8 steps
+that begin with the memory it had there when the round began.
+
+    T steps   B worlds   S steps of N sequences   R frames, each [D] (a view as the trunk takes it)
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import max_pool2d, one_hot
+from torch.nn.functional import max_pool2d
 
+from srm.train.cells import CellConvolutions, Encoding, encode, features
 from srm.trajectory import Mask, Rollout
 
-TYPES, COLOURS, STATES = 11, 6, 3
 MEMORY = 64
 
 
@@ -28,14 +30,16 @@ MEMORY = 64
 class RewardNetConfig:
     """The reward net and how it learns."""
 
-    cells: Literal["one_hot", "ids"] = "one_hot"
+    trunk: Literal["strided", "paper"] = "strided"
+    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much"""
+    cells: Encoding = "one_hot"
     """how a cell of the view enters: type, colour and state each as one of many, or as three numbers as printed"""
     logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
     """what bounds the logits: 3 tanh(x / 3), a sigmoid as printed (on whose plateau f hardly learns), or nothing"""
     steps: int = 16
     """gradient steps of a round"""
     sequences: int = 128
-    """sequences of rollout and as many of demonstrations in a gradient step"""
+    """sequences of the rollout, and at most as many of the demonstrations, in a gradient step"""
     recurrence: int = 8
     """steps of a sequence"""
     learning_rate: float = 1e-3
@@ -46,28 +50,45 @@ class RewardNetConfig:
     """least log pi_A inside the discriminator; None as printed: f stops learning what the policy has given up"""
 
 
-class CellTrunk(nn.Module):
-    """MiniGrid's view [n, 7, 7, 3] as 64 numbers."""
+class StridedTrunk(nn.Module):
+    """MiniGrid's view through the convolutions of the policy: 32 numbers."""
 
-    out = 64
-
-    def __init__(self, cells: Literal["one_hot", "ids"]) -> None:
+    def __init__(self, shape: tuple[int, ...], cells: Encoding, seed: int) -> None:
         super().__init__()
-        self.cells = cells
-        channels = TYPES + COLOURS + STATES if cells == "one_hot" else 3
-        self.first = nn.Conv2d(channels, 16, 2)
+        self.convolutions = CellConvolutions(shape[0], shape[1], 1, cells, 1.0)
+        self.convolutions.initialise(torch.Generator().manual_seed(seed))
+        self.out = self.convolutions.out
+
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        """Views [n, ...] as frames [n, D]."""
+        return encode(views)
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        """The frames [R, D] that `rows` [n] name, as [n, out]."""
+        return self.convolutions(frames, rows.astype(np.uint32)[:, None])
+
+
+class PaperTrunk(nn.Module):
+    """MiniGrid's view through the paper's convolutions: 64 numbers."""
+
+    features: Tensor
+
+    def __init__(self, shape: tuple[int, ...], cells: Encoding) -> None:
+        super().__init__()
+        self.shape = shape
+        self.register_buffer("features", features(cells, 1.0), persistent=False)
+        self.first = nn.Conv2d(self.features.shape[1], 16, 2)
         self.second = nn.Conv2d(16, 32, 2)
         self.third = nn.Conv2d(32, 64, 2)
+        width, height = ((side - 1) // 2 - 2 for side in shape[:2])
+        self.out = 64 * width * height
 
-    def prepare(self, views: np.ndarray) -> Tensor:
-        """Views [n, 7, 7, 3] uint8 as the convolutions take them, [n, channels, 7, 7]."""
-        cells = torch.from_numpy(np.ascontiguousarray(views)).long()
-        if self.cells == "ids":
-            return cells.float().permute(0, 3, 1, 2).contiguous()
-        parts = [one_hot(cells[..., i], size) for i, size in enumerate((TYPES, COLOURS, STATES))]
-        return torch.cat(parts, dim=-1).float().permute(0, 3, 1, 2).contiguous()
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        return encode(views)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        cells = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
+        x = cells.view(len(rows), *self.shape[:2], -1).permute(0, 3, 1, 2)
         x = max_pool2d(torch.relu(self.first(x)), 2)
         return torch.relu(self.third(torch.relu(self.second(x)))).flatten(1)
 
@@ -81,11 +102,17 @@ class PlainTrunk(nn.Module):
         super().__init__()
         self.layer = nn.Linear(size, 64)
 
-    def prepare(self, views: np.ndarray) -> Tensor:
-        return torch.from_numpy(views.reshape(len(views), -1).astype(np.float32))
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        return views.reshape(len(views), -1).astype(np.float32)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.tanh(self.layer(x))
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        return torch.tanh(self.layer(torch.from_numpy(frames[rows])))
+
+
+def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
+    if len(shape) != 3 or shape[2] != 3:
+        return PlainTrunk(math.prod(shape))
+    return PaperTrunk(shape, config.cells) if config.trunk == "paper" else StridedTrunk(shape, config.cells, seed)
 
 
 class RewardNet(nn.Module):
@@ -93,23 +120,22 @@ class RewardNet(nn.Module):
 
     def __init__(self, view_shape: tuple[int, ...], actions: int, config: RewardNetConfig, seed: int) -> None:
         super().__init__()
-        self.config, self.actions = config, actions
-        cells = len(view_shape) == 3 and view_shape[2] == 3
+        self.config = config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.trunk = CellTrunk(config.cells) if cells else PlainTrunk(math.prod(view_shape))
+            self.trunk = _trunk(view_shape, config, seed)
             self.lstm = nn.LSTMCell(self.trunk.out, MEMORY)
             self.head = nn.Sequential(
                 nn.Linear(MEMORY, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
             )
 
-    def forward(self, x: Tensor, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-likelihoods of all actions [S, N, A] along S steps of N sequences, and the memory [S + 1, N, 128] around them.
+    def forward(self, frames: np.ndarray, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 128] before each step and after the last.
 
-        `x` [S * N, ...] are prepared views step by step; where `begins` [S, N] what was remembered is forgotten.
+        `rows` [S * N] of the frames are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
         """
         steps, count = begins.shape
-        seen = self.trunk(x).view(steps, count, -1)
+        seen = self.trunk(frames, rows).view(steps, count, -1)
         kept = (~begins).float()[..., None]
         hidden, memories = [], [memory]
         for t in range(steps):
@@ -129,7 +155,7 @@ class RewardNet(nn.Module):
 class Seen:
     """A rollout as f sees it, and what f makes of it with the weights it has."""
 
-    x: Tensor  # [T * B, ...] prepared views, step by step
+    frames: np.ndarray  # [T * B, D] step by step
     actions: Tensor  # [T, B]
     begins: Tensor  # [T, B]
     real: Tensor  # [T, B]
@@ -137,42 +163,36 @@ class Seen:
     f: Tensor  # [T, B] log-likelihood of each action
 
 
-def begins_of(rollout: Rollout, first: Mask) -> Mask:
-    """[T, B]: an episode begins with this step; `first` [B] says so of the first row."""
-    fresh: Mask = rollout.fresh()[:-1]
-    fresh[0] = first
-    return fresh
-
-
 @torch.no_grad()
 def look(
-    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, prepared: Tensor | None = None
+    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, frames: np.ndarray | None = None
 ) -> Seen:
-    """f along a whole rollout. `memory` [B, 128] is that of the worlds before it; none: all begin anew."""
+    """f along a whole rollout.
+
+    `first` [B] says which worlds begin an episode with it, `memory` [B, 128] what f remembers of the others; `frames` spares
+    preparing its views again.
+    """
     steps, worlds = rollout.actions.shape
-    x = (
-        prepared
-        if prepared is not None
-        else net.trunk.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
-    )
-    begins = torch.from_numpy(begins_of(rollout, first))
-    actions = torch.from_numpy(rollout.actions)
+    if frames is None:
+        frames = net.trunk.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
     if memory is None:
         memory = torch.zeros(worlds, 2 * MEMORY)
-    said, memories = net(x, begins, memory)
+    fresh = rollout.fresh()[:-1]
+    fresh[0] = first
+    begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
+    said, memories = net(frames, np.arange(steps * worlds), begins, memory)
     f = said.gather(2, actions[..., None]).squeeze(2)
-    return Seen(x, actions, begins, torch.from_numpy(rollout.real), memories, f)
+    return Seen(frames, actions, begins, torch.from_numpy(rollout.real), memories, f)
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """N sequences of S steps out of a rollout; steps beyond its end are not real."""
 
-    x: Tensor  # [S * N, ...]
     index: Tensor  # [S, N] into the rollout's T * B steps
     actions: Tensor  # [S, N]
     begins: Tensor  # [S, N]
-    weight: Tensor  # [S, N] 1 for real steps
+    real: Tensor  # [S, N]
     memory: Tensor  # [N, 128]
 
 
@@ -180,14 +200,11 @@ def cut(seen: Seen, first: np.ndarray, world: np.ndarray, length: int) -> Sequen
     """The sequences that begin at steps `first` [N] of worlds `world` [N]."""
     steps, worlds = seen.actions.shape
     t = first + np.arange(length)[:, None]  # [S, N]
-    inside = torch.from_numpy(t < steps)
     index = torch.from_numpy(np.minimum(t, steps - 1) * worlds + world)
-    flat = index.flatten()
     return Sequences(
-        seen.x[flat],
         index,
         seen.actions.flatten()[index],
         seen.begins.flatten()[index],
-        (seen.real.flatten()[index] & inside).float(),
+        seen.real.flatten()[index] & torch.from_numpy(t < steps),
         seen.memory[torch.from_numpy(first), torch.from_numpy(world)],
     )

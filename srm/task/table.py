@@ -6,6 +6,8 @@ A task is named by its family (`doorkey`) or by one of its environments (`DoorKe
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -141,6 +143,7 @@ def find_task(name: str) -> Task:
 
 def _own_task(name: str) -> Task:
     module, _, attribute = name.partition(":")
+    sys.path.insert(0, os.getcwd())  # the user's own code, named by the user, found where the user stands
     try:
         task = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

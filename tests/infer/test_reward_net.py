@@ -31,8 +31,16 @@ def rollout(seed: int = 0) -> Rollout:
     )
 
 
+CHANGES: dict[str, object] = {}
+
+
+@pytest.fixture(params=["strided", "paper"], autouse=True)
+def _trunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CHANGES, "trunk", request.param)
+
+
 def net(**changes: object) -> RewardNet:
-    return RewardNet((7, 7, 3), A, replace(RewardNetConfig(), **changes), seed=0)  # type: ignore[arg-type]
+    return RewardNet((7, 7, 3), A, replace(RewardNetConfig(), **(CHANGES | changes)), seed=0)  # type: ignore[arg-type]
 
 
 ALL = np.ones(B, bool)
@@ -89,12 +97,12 @@ def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
     seen = look(f, rollout(), ALL)
     starts, worlds = np.array([0, 3, 8, 10]), np.array([0, 0, 2, 1])
     parts = cut(seen, starts, worlds, 4)
-    said, _ = f(parts.x, parts.begins, parts.memory)
+    said, _ = f(seen.frames, parts.index.flatten().numpy(), parts.begins, parts.memory)
     found = said.gather(2, parts.actions[..., None]).squeeze(2)
     for n, (start, world) in enumerate(zip(starts, worlds, strict=True)):
         for s in range(4):
             inside = start + s < T
-            assert bool(parts.weight[s, n]) == (inside and bool(seen.real[start + s, world]))
+            assert bool(parts.real[s, n]) == (inside and bool(seen.real[start + s, world]))
             if inside:
                 assert found[s, n].item() == pytest.approx(seen.f[start + s, world].item(), abs=1e-5)
 

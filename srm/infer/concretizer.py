@@ -208,7 +208,7 @@ class _Lesson:
         A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six
         times as much and say nothing more.
         """
-        steps, worlds = self.seen.actions.shape
+        steps = self.seen.actions.shape[0]
         offset = int(chance.integers(config.recurrence))
         first = np.unique(np.arange(offset - config.recurrence, steps, config.recurrence).clip(0))
         shows = np.add.reduceat(self.seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]

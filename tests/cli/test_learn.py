@@ -1,0 +1,111 @@
+"""`srm learn`: refuses before it trains, can be interrupted and resumed, and learns a task of one's own as the docs say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+from srm.machine.parse import load
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["--ppo.worlds", "8", "--ppo.steps", "32", "--warm-up", "1", "--reward-net.steps", "2", "--cores", "1"]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["learn", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_bad_input_is_refused_before_any_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["-o", str(tmp_path / "run")]
+    contradiction = tmp_path / "contradiction.srm"
+    contradiction.write_text("machine m\nholes ?a\nstart s\n  pick_up_key // ?a\nconstraint\n  ?a >= 1\n  ?a <= 0\n")
+    foreign = tmp_path / "foreign.srm"
+    foreign.write_text("machine m\nwords minigrid\nholes ?a\nstart s\n  pick_up_kee // ?a\n")
+    assert main(["demo", "DoorKey-5x5", "-n", "2", "-o", str(tmp_path / "door.npz")]) == 0
+    capsys.readouterr()
+    assert "name the task" in refused(capsys)
+    assert "did you mean doorkey" in refused(capsys, "doorkay", *out)
+    assert "cannot be met" in refused(capsys, "doorkey", "--machine", str(contradiction), *out)
+    assert "did you mean pick_up_key" in refused(capsys, "doorkey", "--machine", str(foreign), *out)
+    assert "no holes" in refused(capsys, "keycorridor", "--machine", _closed(tmp_path), *out)
+    assert "no constraint loose" in refused(capsys, "doorkey", "--constraint", "loose", *out)
+    assert "shows the task doorkey" in refused(capsys, "keycorridor", "--demos", str(tmp_path / "door.npz"), *out)
+    assert "-n must lie in 1..10" in refused(capsys, "doorkey", "-n", "11", *out)
+    assert "not a run" in refused(capsys, "--resume", str(tmp_path))
+    assert not (tmp_path / "run").exists()
+
+
+def _closed(tmp_path: Path) -> str:
+    path = tmp_path / "closed.srm"
+    path.write_text("machine m\nwords minigrid\nstart s\n  pick_up_key // 1\n")
+    return str(path)
+
+
+def test_a_run_explains_itself_and_its_values_keep_the_constraint(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["learn", "DoorKey-5x5", "--frames", "800", "-o", str(run), *SMALL]) == 0
+    learnt = load(run / "learnt.srm")
+    told = json.loads((run / "posterior.json").read_text())
+    assert learnt.values() == {hole["name"]: hole["value"] for hole in told["holes"]}
+    assert told["margin"] >= 0
+    assert {file.name for file in run.iterdir()} >= {
+        "config.json", "machine.srm", "demonstrations.npz", "log.csv", "learnt.srm", "posterior.json", "check.json",
+        "episodes.json", "policy.safetensors", "summary.json", "report.html",
+    }  # fmt: skip
+    assert main(["learn", "DoorKey-5x5", "-o", str(run)]) == 2  # never overwritten
+
+
+def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
+    logs = []
+    for name in ("a", "b"):
+        main(["learn", "DoorKey-5x5", "--frames", "600", "-o", str(tmp_path / name), *SMALL])
+        rows = (tmp_path / name / "log.csv").read_text().splitlines()
+        seconds = rows[0].split(",").index("seconds")
+        logs.append([[cell for i, cell in enumerate(row.split(",")) if i != seconds] for row in rows])
+    assert logs[0] == logs[1]
+    assert len(logs[0]) == 4  # a heading and three rounds
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on_in_the_same_curve(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "srm", "learn", "DoorKey-5x5", "--frames", "1000000", "-o", str(run), *SMALL]
+    process = subprocess.Popen([*command, "--checkpoint-seconds", "0"], cwd=ROOT, stderr=subprocess.DEVNULL)
+    log = run / "log.csv"
+    while process.poll() is None and (not log.exists() or log.read_text().count("\n") < 4):
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    rounds = log.read_text().count("\n") - 1
+    assert main(["learn", "--resume", str(run), "--frames", str(256 * (rounds + 3))]) == 0
+    rows = [row.split(",") for row in log.read_text().splitlines()]
+    numbers = [int(row[rows[0].index("round")]) for row in rows[1:]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > rounds
+
+
+@pytest.mark.slow
+def test_the_walk_through_a_task_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command of docs/own_task.md, in order."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "own_task.md").read_text(), re.S)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert [command[1] for command in commands] == ["check", "demo", "learn", "trace"]
+    for command in commands:
+        assert main(command[1:]) == 0, command
+    summary = json.loads((tmp_path / "corridor-run" / "summary.json").read_text())
+    assert summary["return"] >= 0.8
+    worth = load(tmp_path / "corridor-run" / "learnt.srm").values()
+    assert worth["door"] >= worth["lamp"] >= 0 >= worth["far"]

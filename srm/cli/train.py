@@ -172,9 +172,9 @@ def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]
         task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-")
 
         def show(stand: Stand) -> None:
-            row = stand.row
-            known = {"reached": _number(row["return"]), "success": _number(row["success"])}
-            bar.update(task, completed=int(row["frames"]), speed=stand.speed, **known)
+            reached, success = (_number(stand.row[name]) for name in ("return", "success"))
+            completed = int(stand.row["frames"])
+            bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success)
 
         yield show
 
@@ -188,7 +188,7 @@ def _lines(frames: int) -> Callable[[Stand], None]:
             return
         last = time.monotonic()
         row = stand.row
-        left = (frames - row["frames"]) / max(stand.speed, 1e-9)
+        left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
         print(
             f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
             f"success {_number(row['success'])}  {left:.0f} s left",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -110,7 +110,7 @@ class TrainingRun:
         assert self._writer is not None
         return self._writer
 
-    def rounds(self) -> Iterator[Progress]:
+    def rounds(self) -> Generator[Progress]:
         """Trains to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         saved = start

@@ -76,7 +76,7 @@ def windows(width: int, height: int) -> tuple[tuple[Window, ...], tuple[int, int
                 for b in range(3)
                 if 0 <= 2 * i - before[0] + a < width and 0 <= 2 * j - before[1] + b < height
             ]
-            found.append(Window(*map(tuple, zip(*covered, strict=True))))  # type: ignore[arg-type]
+            found.append(Window(*map(tuple, zip(*covered, strict=True))))
     return tuple(found), out
 
 
@@ -104,7 +104,7 @@ class _LookUp(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         (y,) = ctx.saved_tensors
         codes, rows, taps, positions = ctx.seen
         gradient = _before_elu(gradient, y)
@@ -128,7 +128,7 @@ class _Windows(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         laid, y, *matrices = ctx.saved_tensors
         gradient = _before_elu(gradient, y)
         of_laid, of_weight = torch.empty_like(laid), torch.zeros(TAPS, FILTERS, FILTERS)
@@ -185,7 +185,7 @@ class _LinearElu(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         x, weight, y = ctx.saved_tensors
         gradient = _before_elu(gradient, y)
         return gradient @ weight, gradient.t() @ x, gradient.sum(0)
@@ -206,6 +206,7 @@ class CellConvolutions(nn.Module):
     ) -> None:
         super().__init__()
         self.lags = lags
+        self.features: Tensor
         first, size = windows(width, height)
         self._taps = np.array(
             [(tap, p, cell) for p, w in enumerate(first) for tap, cell in zip(w.taps, w.cells, strict=True)], np.uint32

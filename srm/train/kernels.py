@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -66,7 +66,7 @@ def _add_rows(typing: Any, to: Any, at: Any, source: Any, rows: Any) -> Any:
 
 
 @njit(cache=True)
-def look_up(codes, rows, table, bias, taps, positions, out):  # type: ignore[no-untyped-def]
+def look_up(codes, rows, table, bias, taps, positions, out):
     """out[n, p] = bias + the sum of the table's rows under the kernel at p. `table` and `out` [N, P, 32] are flat."""
     lags = rows.shape[1]
     code = np.intp(lags * _LAG)  # numbers of the table between two codes
@@ -94,7 +94,7 @@ def look_up(codes, rows, table, bias, taps, positions, out):  # type: ignore[no-
 
 
 @njit(cache=True)
-def look_up_backward(codes, rows, gradient, taps, positions, of_table):  # type: ignore[no-untyped-def]
+def look_up_backward(codes, rows, gradient, taps, positions, of_table):
     """Adds to `of_table` (flat, as `table`) what `gradient` [N, P, 32] (flat) owes to each of its rows."""
     code = np.intp(rows.shape[1] * _LAG)
     for n in range(len(rows)):
@@ -107,7 +107,7 @@ def look_up_backward(codes, rows, gradient, taps, positions, of_table):  # type:
 
 
 @njit(cache=True)
-def spread(x, cells, inputs, out):  # type: ignore[no-untyped-def]
+def spread(x, cells, inputs, out):
     """out[n, j] = x[n, cells[j]], rows of 32; both flat. `inputs` is how many rows x has for each n."""
     width = len(cells)
     for n in range(len(out) // (width * FILTERS)):
@@ -117,7 +117,7 @@ def spread(x, cells, inputs, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def spread_backward(gradient, cells, inputs, of_x):  # type: ignore[no-untyped-def]
+def spread_backward(gradient, cells, inputs, of_x):
     """of_x[n, cells[j]] += gradient[n, j], rows of 32; both flat, `of_x` zero at first."""
     width = len(cells)
     for n in range(len(gradient) // (width * FILTERS)):
@@ -135,7 +135,7 @@ _ONE, _ZERO, _LEAST = np.float32(1), np.float32(0), np.float32(-80)
 
 
 @njit(cache=True, fastmath={"contract"})
-def elu(x):  # type: ignore[no-untyped-def]
+def elu(x):
     """x > 0 ? x : exp(x) - 1, in place, flat."""
     for i in range(len(x)):
         value = x[i]
@@ -149,7 +149,7 @@ def elu(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath={"contract"})
-def elu_backward(gradient, y, of_x):  # type: ignore[no-untyped-def]
+def elu_backward(gradient, y, of_x):
     """of_x = gradient times the derivative of ELU where it gave y, flat."""
     for i in range(len(gradient)):
         of_x[i] = gradient[i] * (_ONE if y[i] > _ZERO else y[i] + _ONE)

@@ -189,13 +189,13 @@ class Net(nn.Module):
         if kind != "mlp" and (len(shape) != 3 or shape[2] != 3):
             raise TaskError(f"--net {kind} reads MiniGrid's view [width, height, 3], not {list(shape)}; use --net mlp")
         self.kind, self.shape = kind, shape
-        self.towers = nn.ModuleDict({plan.name: Tower(plan, BODIES[kind](shape, config)) for plan in plans})
-        bodies = [tower.body for tower in self.towers.values()]
-        self.lags = bodies[0].lags
-        self._memories = [body.memory for body in bodies]
-        self.memory = sum(self._memories)
+        towers = [Tower(plan, BODIES[kind](shape, config)) for plan in plans]
+        self.towers = nn.ModuleDict({tower.plan.name: tower for tower in towers})
+        self.lags: int = towers[0].body.lags
+        self._memories = [tower.body.memory for tower in towers]
+        self.memory: int = sum(self._memories)
         generator = torch.Generator().manual_seed(seed)
-        for tower in self.towers.values():
+        for tower in towers:
             tower.initialise(generator)
 
     def forward(self, seen: Seen) -> tuple[dict[str, Tensor], Tensor]:

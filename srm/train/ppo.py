@@ -130,8 +130,8 @@ class Lesson:
         steps = played.rollout.steps
         log_prob = log_prob_of(played.outputs["logits"][:steps], played.rollout.actions)
         value = played.outputs["value"][:steps]
-        parts = (played.rollout.actions, *(part.astype(np.float32) for part in (log_prob, value, advantage, target)))
-        return Lesson(*(torch.from_numpy(part.reshape(-1)) for part in parts))
+        numbers = (torch.from_numpy(part.astype(np.float32)).view(-1) for part in (log_prob, value, advantage, target))
+        return Lesson(torch.from_numpy(played.rollout.actions).view(-1), *numbers)
 
 
 def ppo_losses(said: Mapping[str, Tensor], lesson: Lesson, at: Tensor, config: PpoConfig) -> dict[str, Tensor]:

@@ -29,7 +29,11 @@ class Outer:
 
 @pytest.mark.parametrize(
     "config",
-    [Outer(), Outer("b", Inner(4, 0.5), Path("x"), ("n",)), Training("doorkey", learning=LearnerConfig("agac", "lstm"))],
+    [
+        Outer(),
+        Outer("b", Inner(4, 0.5), Path("x"), ("n",)),
+        Training("doorkey", learning=LearnerConfig("agac", "lstm")),
+    ],
 )
 def test_a_config_comes_back_from_json(config: object) -> None:
     plain = json.loads(json.dumps(to_plain(config)))

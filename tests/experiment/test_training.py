@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from srm.errors import AssignmentError, RunError, SrmError
+from srm.experiment.run import checkpoints, read_weights, write_weights
+from srm.experiment.training import Training, TrainingRun, read_policy
+from srm.train.make import LearnerConfig
+from srm.train.nets import NetConfig
+from srm.train.ppo import PpoConfig
+from tests.train.clockwork import Clockwork
+
+SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
+
+
+def training(**changes: object) -> Training:
+    return Training("DoorKey-5x5", **{"frames": 300, "learning": SMALL, **changes})  # type: ignore[arg-type]
+
+
+def curve(folder: Path) -> list[dict[str, str]]:
+    with (folder / "log.csv").open() as file:
+        return [{name: cell for name, cell in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+def trained(folder: Path, **changes: object) -> list[dict[str, str]]:
+    run = TrainingRun.begin(training(**changes), folder)
+    for _ in run.rounds():
+        pass
+    run.finish()
+    return curve(folder)
+
+
+@pytest.mark.parametrize("reward", ["task", "doorkey_handset"])
+def test_a_run_leaves_its_config_curve_policy_and_summary(tmp_path: Path, reward: str) -> None:
+    rows = trained(tmp_path / "run", reward=reward)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert config["training"]["reward"] == reward
+    assert config["env_id"] == "MiniGrid-DoorKey-5x5-v0"
+    assert set(config["versions"]) >= {"srm", "torch", "envpool"}
+    assert [int(row["round"]) for row in rows] == list(range(1, 6))
+    assert summary["frames"] == int(rows[-1]["frames"]) >= 300
+    assert {"loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction", "explained_variance"} <= set(rows[0])
+    assert (tmp_path / "run" / "machine.srm").exists() == (reward != "task")
+    assert (tmp_path / "run" / "policy.safetensors").exists()
+
+
+def test_the_same_seed_gives_the_same_curve(tmp_path: Path) -> None:
+    first = trained(tmp_path / "a")
+    assert trained(tmp_path / "b") == first
+    assert trained(tmp_path / "c", seed=1) != first
+
+
+@pytest.mark.parametrize("learner", ["ppo", "agac", "ride"])
+def test_a_run_stopped_early_goes_on_where_it_was(tmp_path: Path, learner: str) -> None:
+    folder = tmp_path / "run"
+    run = TrainingRun.begin(training(learning=LearnerConfig(learner, "lstm", SMALL.network, SMALL.ppo)), folder)  # type: ignore[arg-type]
+    rounds = run.rounds()
+    for _ in range(2):
+        next(rounds)
+    rounds.close()
+    before = curve(folder)
+    again = TrainingRun.resume(folder)
+    assert again.learner.frames == run.learner.frames
+    for name, tensor in run.learner.tensors().items():
+        assert torch.equal(again.learner.tensors()[name], tensor), name
+    for _ in again.rounds():
+        pass
+    assert [int(row["round"]) for row in curve(folder)] == [1, 2, 3, 4, 5]
+    assert curve(folder)[:2] == before
+
+
+def test_a_finished_run_can_be_asked_for_more(tmp_path: Path) -> None:
+    trained(tmp_path / "run")
+    run = TrainingRun.resume(tmp_path / "run", frames=500)
+    assert len(list(run.rounds())) == 3
+
+
+def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
+    for changes, problem in (
+        ({"reward": "doorkey"}, AssignmentError),  # its holes have no values
+        ({"reward": "nowhere.srm"}, SrmError),
+        ({"task": "DoorKey-7x7"}, SrmError),
+    ):
+        settings = {"task": "DoorKey-5x5", "learning": SMALL, **changes}
+        with pytest.raises(problem):
+            TrainingRun.begin(Training(**settings), tmp_path / "run")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run = TrainingRun.begin(training(checkpoint_seconds=0.0), folder)
+    rounds = run.rounds()
+    for _ in range(2):
+        next(rounds)
+    with torch.no_grad():
+        next(run.learner.net.parameters()).fill_(float("nan"))
+    with pytest.raises(RunError, match=r"round 3: loss is nan; the last good checkpoint is .*round-00000002"):
+        next(rounds)
+    assert all(np.isfinite(value).all() for value in read_weights(checkpoints(folder)[-1])[0].values())
+    assert TrainingRun.resume(folder).learner.rounds == 2
+
+
+def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
+    run = TrainingRun.begin(training(), tmp_path / "run")
+    run._pay = lambda rollout: np.full(rollout.actions.shape, np.inf)
+    with pytest.raises(RunError, match="round 1: the pay is not finite"):
+        next(run.rounds())
+
+
+def test_weights_of_another_network_are_refused_with_their_name(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    trained(folder)
+    path = folder / "policy.safetensors"
+    tensors, about = read_weights(path)
+    name = "net.towers.both.head.weight"
+    for changed, problem in (
+        (
+            {**tensors, name: tensors[name][:, :3]},
+            r"policy\.safetensors: .*head\.weight is \[8, 3\], expected \[8, 16\]",
+        ),
+        (
+            {key: value for key, value in tensors.items() if key != name},
+            r"policy\.safetensors: .* have no .*head\.weight",
+        ),
+    ):
+        write_weights(path, changed, about)
+        found, fill = read_policy(folder)
+        assert found == training()
+        with pytest.raises(RunError, match=problem):
+            fill(found.learning.make_net(Clockwork(actions=7)))

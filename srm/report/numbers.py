@@ -7,9 +7,9 @@ def number(value: float | None, digits: int = 3) -> str:
     """0.314, −2, 12.5; a dash where there is none."""
     if value is None or value != value:
         return "–"
-    text = f"{value:.{digits}g}"
+    text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
     if "e" in text:
-        text = f"{float(text):.0f}" if abs(value) >= 1 else f"{value:.{digits}f}"
+        text = f"{value:.{digits}f}"
     return "0" if float(text) == 0 else text.replace("-", "−")
 
 

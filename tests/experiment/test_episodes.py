@@ -6,7 +6,7 @@ import base64
 import io
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -171,7 +171,7 @@ class Lamp(gymnasium.Env):
 
     observation_space = gymnasium.spaces.Box(0, 4, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
-    metadata = {"render_modes": ["rgb_array"]}
+    metadata: ClassVar = {"render_modes": ["rgb_array"]}
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode, self.level = render_mode, 0

@@ -48,7 +48,7 @@ def check(machine: Machine, words: Words | None = None, constraint: str | None =
     findings += check_holes(subject, living)
     findings += check_implied(subject, prover)
     findings += check_farming(subject, prover, living)
-    return Report(machine.name, name, tuple(findings))
+    return Report(machine.name, name, words.name if words else None, tuple(findings))
 
 
 def compare(
@@ -67,4 +67,4 @@ def compare(
     contradiction = find_contradiction(subject)
     findings = [contradiction] if contradiction else list(check_against(subject, other, most_steps, seconds))
     name = subject.constraint.name if subject.constraint else None
-    return Report(machine.name, name, tuple(findings), other.name)
+    return Report(machine.name, name, words.name if words else None, tuple(findings), other.name)

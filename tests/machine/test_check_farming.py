@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from srm.evaluate.reference import Walk
 from srm.machine.check import check
 from srm.machine.model import Machine, Node, Rule
 from srm.machine.parse import find_machine, parse
@@ -99,6 +102,24 @@ def test_a_concretized_machine_tells_the_largest_total_and_how_it_is_reached():
 def test_the_revised_values_of_keycorridor_can_be_farmed():
     (said,) = about(find_machine("keycorridor_revised"), "pick_up_key", "drop_key", node="before_unlocking")
     assert said.endswith("can be repeated without end for gain; a round pays 0.1")
+
+
+def test_without_a_sign_for_dropping_a_key_its_penalty_can_be_dodged_for_ever():
+    # dropping a key then adds to `left`; done while nothing is left it is counted but not paid, and the next key pays again
+    machine = find_machine("obstructedmaze_3")
+    found = check(machine, MINIGRID_WORDS, "printed").of("farming", "warning")
+    (finding,) = [f for f in found if f.message.startswith("pick_up_key, drop_key (idle): can be repeated")]
+    values = {name: float(Fraction(text)) for name, text in finding.witness.assignment.items()}
+    assert not check(machine.concretize(values), MINIGRID_WORDS, "printed").of("constraint", "error")
+    walk = Walk(machine, MINIGRID_WORDS, values)
+    walk.counts |= finding.witness.counters
+    paid = [
+        walk.step({event: {"colour": 0, "place": 0}}, {}).pay
+        for _ in range(50)
+        for event in ("pick_up_key", "drop_key")
+    ]
+    assert paid == [values["pick_key"], 0] * 50
+    assert values["pick_key"] > 0
 
 
 # Small machines
@@ -278,6 +299,22 @@ def test_too_many_events_at_once_are_not_decided():
     counters = "counters\n" + "\n".join(f"    #{event} counts {event}" for event in events)
     (said,) = loops_of(rules, counters, words=None)
     assert said == "not decided: 32,768 sets of events can happen at one step"
+
+
+def test_too_many_loops_are_not_decided_and_take_no_longer_than_a_few():
+    names = [f"n{number}" for number in range(8)]
+    nodes = tuple(
+        Node(name, tuple(Rule(Happens(f"to_{other}"), Number(-1.0), other) for other in names)) for name in names
+    )
+    (finding,) = check(Machine("dense", nodes, "n0"), None).of("farming")
+    assert finding.message == "not decided: there are more loops than can be listed"
+
+
+def test_many_loops_are_told_shortly():
+    rules = tuple(Rule(Happens(f"event{number}"), Number(-1.0)) for number in range(25))
+    words = Words("w", tuple(Event(f"event{number}", "") for number in range(25)))
+    findings = check(Machine("many", (Node("here", rules),), "here"), words).of("farming")
+    assert [f.message for f in findings[-2:]] == ["5 more loops that cannot be farmed", SAFE]
 
 
 # Against a graph search: without counters a loop is a cycle over nodes and levels of the balances

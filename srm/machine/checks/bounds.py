@@ -19,7 +19,7 @@ from srm.machine.affine import ONE, Form, add
 from srm.machine.checks.conditions import Reading, Sign, counters_of, needed_signs, negated, sign
 from srm.machine.checks.farming import Loop, Recurring, Wear, wears
 from srm.machine.checks.moves import LONGEST_LOOP, Move, rows_of, within
-from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text
+from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text, place_of
 from srm.machine.checks.rules import rule_text
 from srm.machine.checks.solve import EFFORT, Prover
 from srm.machine.checks.subject import Subject
@@ -101,8 +101,7 @@ def largest_total(
 ) -> Iterator[Finding]:
     """The most that going round can pay in all, whichever loops are mixed."""
     used = list(dict.fromkeys(move for loop in loops for move in loop.moves))
-    nodes = list(dict.fromkeys(move.node for move in used))
-    place = f"node{'s' * (len(nodes) > 1)} {', '.join(nodes)}"
+    place = place_of(list(dict.fromkeys(move.node for move in used)))
     if any(monomial != ONE for move in used for monomial, _ in move.pay):
         return  # pay that reads counters or signals is not linear in how often moves are made
     found = _optimum(used, recurring)

@@ -206,7 +206,15 @@ class Reading:
 
 def given(condition: Condition, happening: frozenset[Happens]) -> Condition:
     """The condition at a step where exactly these of the events it asks for happen."""
-    return _assume(condition, {happens: happens in happening for happens in literals_of(condition)})
+    match condition:
+        case Occurs(happens, truly):
+            return TRUE if (happens in happening) == truly else FALSE
+        case Every(parts):
+            return every(given(part, happening) for part in parts)
+        case Some(parts):
+            return some(given(part, happening) for part in parts)
+        case _:
+            return condition
 
 
 def _assume(condition: Condition, truths: Mapping[Happens, bool]) -> Condition:

@@ -16,13 +16,14 @@ from srm.machine.checks.conditions import Condition, counters_of, every, negate,
 from srm.machine.checks.farming import Loop, Recurring, can_gain, finally_paid, gains_as_it_goes, wears_out
 from srm.machine.checks.letters import TooManyLetters
 from srm.machine.checks.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
-from srm.machine.checks.report import Finding, Step, form_text
+from srm.machine.checks.report import Finding, Step, form_text, place_of
 from srm.machine.checks.rounds import for_ever
 from srm.machine.checks.rules import Living, witness_of
 from srm.machine.checks.solve import Answer, Prover
 from srm.machine.checks.subject import Subject
 
 MOST_COMPANIONS = 20  # loops tried beside one that cannot be repeated alone
+MOST_TOLD = 20  # loops of a group of nodes
 WORST_FIRST = ("for ever", "undecided", "bounded", "never")
 
 
@@ -37,16 +38,19 @@ def check_farming(subject: Subject, prover: Prover, living: Living) -> Iterator[
     nodes = [node.name for node in subject.machine.nodes if node.name in living.reached and not node.accepting]
     try:
         moves = find_moves(subject, prover, living, nodes)
-        grounds = [
-            _Ground.of(subject, prover, living, [m for m in moves if {m.node, m.target} <= group])
-            for group in components(moves)
-        ]
-    except (TooManyLetters, TooManyLoops) as reason:
+    except TooManyLetters as reason:
         yield Finding("warning", "farming", "", f"not decided: {reason}")
         return
-    findings = [finding for ground in grounds for finding in ground.findings()]
-    yield from findings
-    if all(finding.severity == "note" for finding in findings):
+    safe = True
+    for group in components(moves):
+        inside = [move for move in moves if {move.node, move.target} <= group]
+        try:
+            findings = list(_Ground.of(subject, prover, living, inside).findings())
+        except TooManyLoops as reason:
+            findings = [Finding("warning", "farming", place_of(nodes_of(inside)), f"not decided: {reason}")]
+        safe = safe and all(finding.severity == "note" for finding in findings)
+        yield from findings
+    if safe:
         yield Finding("note", "farming", "", "no loop can be repeated without end for gain")
 
 
@@ -79,7 +83,13 @@ class _Ground:
             if loop.paid or self._may_be_repaid(loop):
                 alike.setdefault(loop.signature, []).append(self._judge(loop))
         told = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
-        yield from map(self._finding, told)
+        told.sort(key=lambda verdict: verdict.kind == "never")  # what needs a reader's eye comes first
+        yield from map(self._finding, told[:MOST_TOLD])
+        more = len(told) - MOST_TOLD
+        if more > 0:
+            rest = {verdict.kind for verdict in told[MOST_TOLD:]}
+            severity, said = ("note", "that cannot be farmed") if rest == {"never"} else ("warning", "like these")
+            yield Finding(severity, "farming", place_of(nodes_of(self.moves)), f"{more} more loops {said}")
         kinds = {verdict.kind for verdict in told}
         if "bounded" in kinds and kinds <= {"bounded", "never"} and not self.subject.open_holes:
             yield from largest_total(self.subject, self.moves, self.loops, self.recurring)
@@ -146,7 +156,7 @@ class _Ground:
 
     def _finding(self, verdict: Verdict) -> Finding:
         loop = verdict.loop
-        place = f"node {loop.nodes[0]}" if len(loop.nodes) == 1 else f"nodes {', '.join(loop.nodes)}"
+        place = place_of(loop.nodes)
         named = ", ".join(f"{move.letter}{'' if move.rule else ' (idle)'}" for move in loop.moves)
         pays = f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
         found = verdict.example or Answer(None)
@@ -162,6 +172,10 @@ class _Ground:
             bound = describe_bound(self.subject, self.prover, self.moves, loop, self.recurring)
             return Finding("note", "farming", place, f"{named}: {pays}, but not without end: {bound}", witness)
         return Finding("note", "farming", place, f"{named}: cannot be farmed; {pays}, which is never above 0")
+
+
+def nodes_of(moves: Sequence[Move]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(move.node for move in moves))
 
 
 def _step(move: Move) -> Step:

@@ -28,7 +28,7 @@ from srm.machine.checks.conditions import (
     substitute,
     with_counters,
 )
-from srm.machine.checks.letters import Letter, alphabet
+from srm.machine.checks.letters import Letter, TooManyLetters, alphabet
 from srm.machine.checks.rules import Living
 from srm.machine.checks.solve import Prover
 from srm.machine.checks.subject import Subject
@@ -36,7 +36,9 @@ from srm.machine.model import Counter, RepayEvery, Rule, RuleOf
 from srm.machine.terms import Happens
 from srm.machine.words import Balance
 
-MOST_RAYS = 3000
+MOST_TRIED = 200_000  # rules at sets of events, which takes a few seconds
+MOST_RAYS = 500  # each is asked about; a few milliseconds each
+MOST_COMPARED = 5_000_000  # supports, which takes about a second
 LONGEST_LOOP = 16  # moves that are put into an order
 
 
@@ -69,7 +71,12 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
     """Every move within these nodes that can be made and that pays (perhaps later), counts, resets or changes a balance."""
     found: dict[object, Move] = {}
     repaid = set(repaid_events(subject))
-    for letter in alphabet(_literals(subject, nodes), subject.words):
+    letters = alphabet(_literals(subject, nodes), subject.words)
+    if len(letters) * len(subject.machine.rules) > MOST_TRIED:
+        raise TooManyLetters(
+            f"{len(letters):,} sets of events can happen at one step, for {len(subject.machine.rules)} rules"
+        )
+    for letter in letters:
         for node in nodes:
             for move in _moves_at(subject, living, node, letter):
                 inside = move.target in nodes
@@ -177,19 +184,24 @@ def elementary_loops(moves: Sequence[Move]) -> list[Ray]:
         kept = [ray for ray, total in zip(rays, sums, strict=True) if total == 0]
         above = [(ray, total) for ray, total in zip(rays, sums, strict=True) if total > 0]
         below = [(ray, -total) for ray, total in zip(rays, sums, strict=True) if total < 0]
-        if len(above) * len(below) > MOST_RAYS * 20:
-            raise TooManyLoops("more loops than can be listed")
-        supports = [frozenset(ray) for ray in rays]
+        if len(above) * len(below) * len(rays) > MOST_COMPARED:
+            raise TooManyLoops("there are more loops than can be listed")
+        supports = [_support(ray) for ray in rays]
         for up, rise in above:
             for down, fall in below:
-                together = frozenset(up) | frozenset(down)
+                others = ~(_support(up) | _support(down))
                 # elementary: no third loop uses only moves of these two
-                if sum(support <= together for support in supports) == 2:
+                if sum(not support & others for support in supports) == 2:
                     kept.append(_combine(up, fall, down, rise))
         rays = kept
-        if len(rays) > MOST_RAYS:
-            raise TooManyLoops("more loops than can be listed")
+    if len(rays) > MOST_RAYS:
+        raise TooManyLoops("there are more loops than can be judged")
     return rays
+
+
+def _support(ray: Ray) -> int:
+    """The moves that occur, as bits."""
+    return sum(1 << index for index in ray)
 
 
 def _combine(up: Ray, fall: int, down: Ray, rise: int) -> Ray:

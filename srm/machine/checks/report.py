@@ -6,7 +6,7 @@ not want; a *note* is something proved, or worth knowing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -37,6 +37,10 @@ def form_text(form: Form) -> str:
         else:
             text = f"-{part}" if coefficient < 0 else part
     return text or "0"
+
+
+def place_of(nodes: Sequence[str]) -> str:
+    return f"node{'s' * (len(nodes) != 1)} {', '.join(nodes)}"
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class Report:
 
     machine: str
     constraint: str | None
+    words: str | None  # the vocabulary whose facts were used
     findings: tuple[Finding, ...]
     other: str | None = None  # the machine it was compared with
 
@@ -121,6 +126,7 @@ class Report:
         return {
             "machine": self.machine,
             "constraint": self.constraint,
+            "words": self.words,
             "other": self.other,
             "errors": self.count("error"),
             "warnings": self.count("warning"),

@@ -30,7 +30,8 @@ def tell(report: Report, console: Console) -> None:
 def _lines(report: Report) -> Iterator[Text]:
     asked = f"under constraint {report.constraint}" if report.constraint else "without a constraint"
     against = f" against {report.other}" if report.other else ""
-    yield Text.assemble((report.machine, "bold"), f"{against} {asked}")
+    known = "" if report.words else "; no vocabulary is known, so any events may coincide"
+    yield Text.assemble((report.machine, "bold"), f"{against} {asked}{known}")
     for question in QUESTIONS:
         findings = report.of(question)
         if findings:

@@ -1,0 +1,27 @@
+"""The examples of docs/checks.md are what the checks print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+
+PAGE = (Path(__file__).parents[2] / "docs" / "checks.md").read_text()
+BLOCK = re.compile(r"^    \$ srm (check .*)\n((?:    .*\n)+)", re.MULTILINE)
+EXAMPLES = [(found[1], [line.strip() for line in found[2].splitlines()]) for found in BLOCK.finditer(PAGE)]
+
+
+@pytest.mark.parametrize(("command", "lines"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_page_shows_what_is_printed(command, lines, capsys):
+    main(command.split())
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line not in printed] == []
+
+
+def test_the_python_example_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/checks.md", "exec"), {})
+    assert "warning implied" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 PYTHON ?= $(firstword $(shell command -v python3.11 python3 python 2>/dev/null))
 BIN := .venv/bin
 INSTALLED := .venv/installed
+QUIETLY := --quiet --disable-pip-version-check
 TESTS ?=
 SLOW := $(if $(filter true,$(CI)),,-m "not slow")
 
@@ -17,15 +18,16 @@ help:  ## list what can be made
 
 setup: $(INSTALLED)  ## install the exact versions of requirements.lock into .venv
 
-# The stamp is written last, so an interrupted installation is taken up again.
+# The lock is complete, so nothing is left to resolve; compiling all of it would take longer than the tests need of it. The
+# stamp is written last, so that an interrupted installation is taken up again.
 $(INSTALLED): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "srm needs Python 3.11 or newer, and no python was found; try make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "srm needs Python 3.11 or newer, and $(PYTHON) is $$("$(PYTHON)" --version); try make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv .venv || \
 		{ echo "$(PYTHON) cannot make a virtual environment; install its venv module (Debian: python3-venv)" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-compile -r requirements.lock
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation -e .
 	@touch $@
 
 test: lint types pytest  ## lint, types and tests; slow tests too where CI=true
@@ -38,7 +40,7 @@ types: setup
 	$(BIN)/mypy
 
 pytest: setup
-	$(BIN)/pytest -n 2 $(SLOW) $(TESTS)
+	$(BIN)/pytest -n 2 -rs $(SLOW) $(TESTS)
 
 lock: setup  ## write requirements.lock from what is installed
 	@sed -n '/^#/p' requirements.lock > requirements.lock.new

@@ -215,7 +215,7 @@ def parts(root: Part) -> Iterator[Part]:
 def is_too_deep(root: Part) -> bool:
     """Whether anything stands deeper in it than `DEEPEST_NESTING`."""
     level: list[Part] = [root]
-    for _ in range(DEEPEST_NESTING):
+    for _ in range(DEEPEST_NESTING + 1):
         level = [child for part in level for child in _children(part)]
     return bool(level)
 

@@ -1,6 +1,6 @@
 """A task of one's own: a dark corridor with a switch at one end and a door at the other.
 
-    srm learn examples.corridor:TASK --machine examples/corridor.srm --demos corridor.npz --net mlp --frames 60000
+    srm learn examples.corridor:TASK --machine examples/corridor.srm --demos corridor.npz --net mlp --frames 200000
 
 docs/own_task.md walks through this file.
 """
@@ -16,7 +16,7 @@ from srm.machine.words import Balance, Event, Signal, Words
 from srm.task.table import Task
 from srm.trajectory import Events, Rollout
 
-LENGTH, LIMIT = 8, 60
+LENGTH, LIMIT = 6, 40
 LEFT, RIGHT, PRESS = range(3)
 
 
@@ -103,5 +103,5 @@ TASK = Task(
     vocabulary=CorridorWords,
     machines=(),
     expert=expert,
-    frames=60_000,
+    frames=200_000,
 )

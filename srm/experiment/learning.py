@@ -80,6 +80,8 @@ class Learning:
     """the paper's algorithm exactly as printed, without what was found to matter since"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
+    episodes: int = 10
+    """episodes of the policy to keep for the report"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
     inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
 
@@ -222,7 +224,9 @@ class LearningRun:
         config = to_plain(self.learning.learning)
         write_weights(writer.folder / POLICY, net_weights(self.learner), {"learning": config})
         actor = Actor(self.learner.net, self.learning.seed)
-        recorded = record_episodes(self.task, concrete, self.demonstrations, actor, seed=self.learning.seed)
+        recorded = record_episodes(
+            self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
+        )
         writer.text(EPISODES, as_json(recorded))
         means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}

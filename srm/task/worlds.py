@@ -82,7 +82,9 @@ def make_environment(env_id: str) -> gymnasium.Env:
         raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
-        env = gymnasium.make(env_id, render_mode="rgb_array")
+        env = gymnasium.make(env_id)
+        if "rgb_array" in env.metadata.get("render_modes", ()):
+            env = gymnasium.make(env_id, render_mode="rgb_array")
     return ShowPlace(env) if _is_minigrid(env_id) else env
 
 

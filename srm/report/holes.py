@@ -20,7 +20,7 @@ def posterior_table(posterior: Mapping[str, Any]) -> Markup:
     rows = [
         [
             tag("th", tag("code", f"?{hole['name']}", class_="hole"), scope="row"),
-            tag("td", number(hole["value"], 4), class_="number", data_value=hole["value"]),
+            tag("td", number(hole["value"], 6), class_="number", data_value=hole["value"]),
             tag("td", f"± {number(hole['spread'], 2)}", class_="number"),
             tag("td", interval(hole, scale), class_="interval"),
             tag("td", whole(hole["demonstrated"]), class_="number"),
@@ -36,8 +36,7 @@ def _ground(hole: Mapping[str, Any], constraint: str | None) -> Markup | str:
     if not hole["exercised"]:
         alone = "set by the constraint alone" if constraint else "set by nothing but its first guess"
         return tag("span", alone, class_="badge warning")
-    sides = [name for name in ("demonstrated", "played") if hole[name]]
-    return {"demonstrated": "demonstrations", "played": "play"}[sides[0]] if len(sides) == 1 else "both"
+    return " and ".join(name for steps, name in (("demonstrated", "demonstrations"), ("played", "play")) if hole[steps])
 
 
 class Scale:

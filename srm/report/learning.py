@@ -36,7 +36,7 @@ def write_report(folder: Path) -> Path:
 
 def learning_page(run: LearningRun) -> str:
     sections = [section for section in _sections(run) if section is not None]
-    data: dict[str, Any] = {"log": sampled(run.log)}
+    data: dict[str, Any] = {"log": sampled(run.log), "goal": run.settings.get("stop_at")}
     if run.episodes is not None:
         data["episodes"] = {**run.episodes, "start": run.machine.start}
     return page(f"{run.task}: {_outcome(run)}", _header(run), sections, SCRIPTS, data)
@@ -130,12 +130,16 @@ def _of_kind(run: LearningRun, kind: str) -> list[Mapping[str, Any]]:
 
 
 def _sections(run: LearningRun) -> Iterator[Section | None]:
-    yield Section("curve", "Learning", tag("div", id="curve-charts"), "Means over the last hundred episodes.")
+    goal = run.settings.get("stop_at")
+    asked = "" if goal is None else f" The dashed line is the return at which the run was to stop, {number(goal)}."
+    note = f"Means over the last hundred episodes.{asked}"
+    yield Section("curve", "Learning", tag("div", id="curve-charts"), note)
     yield Section(
         "holes",
         "Holes over time",
         tag("div", id="hole-charts"),
-        "The value that paid the policy, and a band of one spread to either side of it; all on one scale.",
+        "The value that paid the policy, and one spread of the sampler to either side, before its draws are brought "
+        "inside the constraint; all on one scale.",
     )
     yield _machine(run)
     yield _checks(run)

@@ -22,6 +22,13 @@ MACHINE, LEARNT, POSTERIOR, CHECK, EPISODES = (
     "check.json",
     "episodes.json",
 )
+REQUIRED = {  # what a page reads of each
+    LOG: ("round", "frames", "seconds", "return", "success"),
+    POSTERIOR: ("quantiles", "constraint", "margin", "holes"),
+    CHECK: ("errors", "warnings", "findings"),
+    EPISODES: ("actions", "rules", "episodes"),
+    SUMMARY: ("frames", "seconds", "return", "success"),
+}
 Columns = Mapping[str, list[float | None]]  # of the log, by name; None: not known
 
 
@@ -95,9 +102,11 @@ def read_log(path: Path) -> Columns:
         raise RunError(f"{path} has no round yet; try again later")
     names = rows[0]
     try:
-        return {name: [_number(row[index]) for row in rows[1:]] for index, name in enumerate(names)}
+        columns = {name: [_number(row[index]) for row in rows[1:]] for index, name in enumerate(names)}
     except (ValueError, IndexError):
         raise RunError(f"{path} is not the log of a run: a cell of it is not a number") from None
+    _require(path, columns)
+    return columns
 
 
 def _number(cell: str) -> float | None:
@@ -114,4 +123,11 @@ def _read_json(path: Path) -> Mapping[str, Any] | None:
         raise RunError(f"{path} cannot be read: {error}; the run writes it again when it ends") from None
     if not isinstance(content, dict):
         raise RunError(f"{path} is not what a run writes there")
+    _require(path, content)
     return content
+
+
+def _require(path: Path, found: Mapping[str, Any]) -> None:
+    missing = [name for name in REQUIRED[path.name] if name not in found]
+    if missing:
+        raise RunError(f"{path} has no {', '.join(missing)}, so another version wrote it; learn again with this one")

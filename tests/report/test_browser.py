@@ -184,20 +184,20 @@ def test_the_world_looks_as_minigrid_draws_it(look: Look, folder: Path):
 def test_every_thing_looks_as_minigrid_draws_it(browser, folder, tmp_path):
     things = [(kind, colour, 0) for kind in (2, 3, 5, 6, 7) for colour in (3, 4)]
     things += [(4, colour, state) for colour in (0, 3) for state in (0, 1, 2)] + [(8, 1, 0), (9, 0, 0)]
-    things += [(1, 0, 0)] * 6  # the agent stands on the last of them
-    cells = np.array(things, np.uint8).reshape(12, 2, 3)
+    things += [(1, 0, 0)] * 18  # the agent stands on the last of them
+    cells = np.array(things, np.uint8).reshape(12, 3, 3)
 
     def furnish(told: dict[str, Any]) -> None:
         grid = told["episodes"][0]["grid"]
         nothing = base64.b64encode(bytes(len(base64.b64decode(grid["seen"])))).decode()
         content = base64.b64encode(cells.tobytes()).decode()
-        grid |= {"width": 12, "height": 2, "cells": content, "poses": [11, 1, 1] * 100, "seen": nothing}
+        grid |= {"width": 12, "height": 3, "cells": content, "poses": [11, 2, 1] * 100, "seen": nothing}
 
     with look_at(browser, edited(folder, tmp_path / "run", "episodes.json", furnish)) as look:
         drawn = pixels(look)
-        edge = drawn.shape[0] // 2
-        truth = Grid.decode(cells)[0].render(edge, agent_pos=(11, 1), agent_dir=1).astype(int)
-        off = np.abs(drawn - truth).reshape(2, edge, 12, edge, 3).mean(axis=(1, 3, 4))
+        edge = drawn.shape[0] // 3
+        truth = Grid.decode(cells)[0].render(edge, agent_pos=(11, 2), agent_dir=1).astype(int)
+        off = np.abs(drawn - truth).reshape(3, edge, 12, edge, 3).mean(axis=(1, 3, 4))
         assert off.max() < 8.0, f"cell {np.unravel_index(off.argmax(), off.shape)} differs"
 
 

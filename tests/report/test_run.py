@@ -79,12 +79,16 @@ def test_a_damaged_file_is_refused_by_name(copied: Path, name: str):
     assert str(copied / name) in refused(copied)
     (copied / name).write_text("[]")
     assert str(copied / name) in refused(copied)
+    (copied / name).write_text("{}")
+    assert f"{copied / name} has no " in refused(copied)
 
 
 def test_a_log_with_a_torn_last_row_is_read_without_it(tmp_path: Path):
     path = tmp_path / "log.csv"
-    path.write_text("round,return\n1,\n2,0.5\n3,0.")
-    assert read_log(path) == {"round": [1.0, 2.0], "return": [None, 0.5]}
+    path.write_text("round,frames,seconds,return,success\n1,64,0.1,,\n2,128,0.2,0.5,1\n3,192,0.")
+    log = read_log(path)
+    assert log["round"] == [1.0, 2.0]
+    assert log["return"] == [None, 0.5]
 
 
 def test_a_log_of_something_else_is_refused(tmp_path: Path):

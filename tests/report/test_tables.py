@@ -68,7 +68,7 @@ def test_intervals_share_one_scale():
     [
         ({}, "both", "demonstrations"),
         ({"demonstrated": 0, "played": 9}, "both", "play"),
-        ({"played": 9}, "both", "both"),
+        ({"played": 9}, "both", "demonstrations and play"),
         ({"demonstrated": 0, "exercised": False}, "both", "set by the constraint alone"),
         ({"demonstrated": 0, "exercised": False}, None, "set by nothing but its first guess"),
     ],

@@ -2,13 +2,13 @@
 
 const KNOWN_COLUMNS = ["round", "frames", "seconds", "return", "success", "length", "episodes", "paid"];
 
-function drawLearning(host, log) {
+function drawLearning(host, log, goal) {
   const cursor = new Cursor();
   const shared = { x: log.frames, unit: "frames", cursor };
   const lines = [{ name: "task return", y: log.return, colour: "--return" }];
   if (log.success) lines.push({ name: "share of episodes solved", y: log.success, colour: "--success" });
   const [low, high] = extent(log.return, log.success ?? []);
-  new Chart(host, { ...shared, lines, height: 260, range: [Math.min(0, low), Math.max(1, high)] });
+  new Chart(host, { ...shared, lines, goal, height: 260, range: [Math.min(0, low), Math.max(1, high)] });
   if (log.paid) {
     new Chart(host, { ...shared, lines: [{ name: "machine's pay, a step", y: log.paid, colour: "--paid" }], height: 130 });
   }

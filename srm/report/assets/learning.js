@@ -2,7 +2,7 @@
 
 function start() {
   const log = dataNamed("log");
-  drawLearning(document.getElementById("curve-charts"), log);
+  drawLearning(document.getElementById("curve-charts"), log, dataNamed("goal"));
   drawHoles(document.getElementById("hole-charts"), log);
   drawLosses(document.getElementById("loss-charts"), log);
   offerChoices();

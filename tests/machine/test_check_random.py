@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from srm.evaluate.reference import Ambiguous, Attributes, Judgement, Walk, happenings
@@ -92,6 +92,27 @@ def test_a_loop_that_can_be_repeated_is_and_gains(machine):
                 gained += said.pay
             assert gained > 0
             assert walk.node == finding.witness.steps[0].node
+
+
+@settings(max_examples=60)
+@given(machines(deterministic=True, values=True), streams(most_worlds=1, most_steps=4))
+def test_a_trace_that_gains_whenever_it_is_repeated_is_not_said_to_be_impossible(machine, stream):
+    if any(rule.hindsight for _, rule, _ in machine.rules):
+        return  # what is paid at once may be taken back
+    told = [steps[0] for steps in happenings(stream.events, WORDS)]
+    walk = Walk(machine, WORDS, machine.values())
+    gains = []
+    for _ in range(100):  # counters are compared with numbers far below
+        walk.forget()
+        for step, happened_now in enumerate(told):
+            walk.step(
+                happened_now, {s.name: float(stream.events.signals[step, 0, i]) for i, s in enumerate(WORDS.signals)}
+            )
+        gains.append(sum(walk.pay))
+    accepts = any(machine.node(said.node).accepting for said in walk.held)
+    if min(gains[-20:]) > 0 and not accepts:
+        event("gains")
+        assert check(machine, WORDS, "none").of("farming", "warning")
 
 
 @settings(max_examples=25)

@@ -150,10 +150,11 @@ def _nodes(subject: Subject, living: Living) -> Iterator[Finding]:
 
 
 def check_holes(subject: Subject, living: Living) -> Iterator[Finding]:
+    opened = Subject(subject.machine.opened())  # a value does not make a hole unused
     used: set[str] = set()
     exercised: set[str] = set()
     for node, rule, label in subject.machine.rules:
-        holes = _holes(subject, rule)
+        holes = _holes(opened, rule)
         used |= holes
         if label not in living.dead and node.name in living.reached:
             exercised |= holes
@@ -166,11 +167,9 @@ def check_holes(subject: Subject, living: Living) -> Iterator[Finding]:
         yield Finding("note", "holes", "", "every hole is used by a rule that can fire")
 
 
-def _holes(subject: Subject, rule: Rule) -> set[str]:
+def _holes(opened: Subject, rule: Rule) -> set[str]:
     """The holes of a rule that are still there when its terms are multiplied out."""
-    machine = subject.machine
     repaid = [change.pay for change in rule.hindsight.changes] if rule.hindsight else []
-    forms = [machine.form(term) for term in (rule.pay, *repaid)]
-    guard = Subject(machine.opened()).condition(rule.guard)
-    forms += [leaf.form for leaf in leaves(guard) if isinstance(leaf, Sign)]
+    forms = [opened.form(term) for term in (rule.pay, *repaid)]
+    forms += [leaf.form for leaf in leaves(opened.condition(rule.guard)) if isinstance(leaf, Sign)]
     return {monomial.hole for form in forms for monomial in form if monomial.hole is not None}

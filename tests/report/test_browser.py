@@ -21,6 +21,7 @@ from srm.report.learning import write_report
 from srm.task.demos import load as load_demonstrations
 from srm.task.record import replay
 from tests.report.look import NARROW, WIDE, Look, look_at
+from tests.report.sample import write_run
 
 
 @pytest.fixture
@@ -279,6 +280,33 @@ def test_the_running_total_of_every_episode_ends_at_what_it_was_paid(look: Look,
         look.page.click("#to-end")
         assert number(look.text("#paid-so-far")) == pytest.approx(episode["pay"], abs=0.005)
         assert number(look.text("#return-so-far")) == pytest.approx(episode["return"], abs=0.005)
+
+
+def test_hindsight_changes_the_running_total_when_it_happens(browser, tmp_path):
+    run = tmp_path / "run"
+    write_run(run, "obstructedmaze", "obstructedmaze_1", demonstrations=1, episodes=0)
+
+    def pay_more_later(told: dict[str, Any]) -> None:
+        (episode,) = told["episodes"]
+        unlocking = next(entry for entry in episode["trace"] if "repaid" in entry)
+        unlocking["repaid"][0]["now"] += 0.3
+        earlier = next(entry for entry in episode["trace"] if entry["step"] == unlocking["repaid"][0]["step"])
+        earlier["kept"] += 0.3
+        episode["pay"] += 0.3
+
+    path = edited(run, tmp_path / "edited", "episodes.json", pay_more_later)
+    with look_at(browser, path) as look:
+        page, paid = look.page, lambda: number(look.text("#paid-so-far"))
+        page.click("#paid-after")
+        assert (look.text("#step-pay"), paid()) == ("+0.1", 0.1)
+        assert "made this +0.4" in look.text("#step-facts")
+        page.click("#trace >> text=unlock_door")
+        assert "+0.1 becomes +0.4" in look.text("#step-facts")
+        before = paid()
+        page.click("#step-back")
+        assert before - paid() == pytest.approx(0.6 + 0.3)
+        page.click("#to-end")
+        assert paid() == pytest.approx(5.6 + 0.3)
 
 
 def test_a_row_of_the_table_opens_its_episode(look: Look):

@@ -100,13 +100,20 @@ class Demo:
     """decides the worlds they are shown in"""
     output: Output = None
     """where to write them; by default the task's name with .npz"""
+    from_run: Annotated[Path | None, arg(metavar="RUN")] = None
+    """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
 
     def run(self) -> int:
         from srm.task.record import record
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
-        _write(record(task, self.number, self.seed), path)
+        if self.from_run is not None:
+            from srm.experiment.policy import record_policy
+
+            _write(record_policy(task, self.from_run, self.number, self.seed), path)
+        else:
+            _write(record(task, self.number, self.seed), path)
         return 0
 
 

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
-from srm.experiment.training import Training, TrainingRun, read_policy
+from srm.experiment.training import Training, TrainingRun
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,17 @@ class Eval:
     """write the episodes of the first worlds to this file, to be looked at with `srm demo show`"""
 
     def run(self) -> int:
+        from srm.experiment.policy import read_policy
         from srm.task.table import find_task
         from srm.train.trial import mean_estimate, share_estimate, trial
 
         torch.set_num_threads(1)
         if self.episodes < 1:
             raise RunError(f"--episodes {self.episodes}: at least one is needed")
-        training, fill = read_policy(self.run_folder)
-        task = find_task(self.env or training.task)
+        trained = read_policy(self.run_folder)
+        task = find_task(self.env or trained.task)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
-        net = fill(training.learning.make_net(worlds))
+        net = trained.net(worlds)
         found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
         worlds.close()
         told = {

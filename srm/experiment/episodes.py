@@ -111,12 +111,13 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
     for number, world_seed in enumerate(seeds, start=1):
-        trajectory, moments = _play(env, act, world_seed)
+        trajectory, moments = play(env, act, world_seed)
         yield Episode("policy", number, task.env_id, world_seed, trajectory, moments)
     env.close()
 
 
-def _play(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
+def play(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
+    """One episode of a policy in the world of a seed, and what it looked like."""
     seen, _ = env.reset(seed=seed)
     views, places, moments = [np.array(view_of(seen))], [_place(seen)], [look(env)]
     actions: list[int] = []

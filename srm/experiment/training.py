@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -22,15 +22,14 @@ from srm.chance import stream
 from srm.errors import RunError
 from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain, to_plain
-from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, read_weights, write_weights
+from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, write_weights
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, load
 from srm.task.table import find_task
 from srm.train.episodes import Recent
-from srm.train.learner import Learner, NotFinite, Pay, load_weights
+from srm.train.learner import Learner, NotFinite, Pay
 from srm.train.loop import task_pay, train
 from srm.train.make import LearnerConfig
-from srm.train.nets import Net
 
 POLICY = "policy.safetensors"
 MACHINE = "machine.srm"
@@ -173,27 +172,6 @@ def training_of(folder: Path) -> Training:
     if config.get("kind") != "train":
         raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm train`")
     return from_plain(Training, config["training"], str(folder / "config.json"))
-
-
-def read_policy(folder: Path) -> tuple[Training, Callable[[Net], Net]]:
-    """What a run trained, and how to fill a network of its kind with the weights it has reached."""
-    training = training_of(folder)
-    path = folder / POLICY
-    if not path.exists():
-        found = checkpoints(folder)
-        if not found:
-            raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
-        path = found[-1]
-    tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
-
-    def fill(net: Net) -> Net:
-        try:
-            load_weights(net, "net", tensors)
-        except RunError as problem:
-            raise RunError(f"{path}: {problem}") from None
-        return net
-
-    return training, fill
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,70 @@
+"""The policy that a run of `srm train` or `srm learn` has reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from srm.errors import RunError
+from srm.experiment.episodes import play
+from srm.experiment.learning import learning_of
+from srm.experiment.run import checkpoints, read_config, read_weights
+from srm.experiment.training import POLICY, training_of
+from srm.task.record import record
+from srm.task.table import Task
+from srm.task.worlds import Worlds
+from srm.train.actor import Actor
+from srm.train.learner import load_weights
+from srm.train.make import LearnerConfig
+from srm.train.nets import Net
+from srm.trajectory import Demonstrations
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What was trained, with what network, and its weights."""
+
+    task: str
+    learning: LearnerConfig
+    path: Path
+    tensors: Mapping[str, Tensor]
+
+    def net(self, worlds: Worlds) -> Net:
+        """The policy's network for worlds of the same kind."""
+        net = self.learning.make_net(worlds)
+        try:
+            load_weights(net, "net", self.tensors)
+        except RunError as problem:
+            raise RunError(f"{self.path}: {problem}") from None
+        return net
+
+
+def read_policy(folder: Path) -> Trained:
+    """From the end of a run or, if it is not finished, from its last checkpoint."""
+    asked = learning_of(folder) if read_config(folder).get("kind") == "learn" else training_of(folder)
+    path = folder / POLICY
+    if not path.exists():
+        found = checkpoints(folder)
+        if not found:
+            raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
+        path = found[-1]
+    tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
+    return Trained(asked.task, asked.learning, path, tensors)
+
+
+def record_policy(task: Task, folder: Path, count: int, seed: int) -> Demonstrations:
+    """`count` episodes in which the policy of a run succeeds; those it fails are left out."""
+    worlds = task.make_worlds(1, seed)
+    actor = Actor(read_policy(folder).net(worlds), seed)
+    worlds.close()
+
+    def expert(env: Any) -> list[int] | None:
+        played, _ = play(env, actor, env.unwrapped.np_random_seed)  # the world it was just reset to
+        return played.actions.tolist() if played.ended and played.total_reward > 0 else None
+
+    return record(replace(task, expert=expert), count, seed)

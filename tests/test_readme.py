@@ -1,0 +1,81 @@
+"""README.md: its machine, its mistakes and its commands, in the order in which a reader would try them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+from srm.errors import MachineError
+from srm.machine.parse import parse
+from srm.task.minigrid_words import MINIGRID_WORDS
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [(found[1], found[2]) for found in re.finditer(r"^```([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+
+
+def matches(printed: str, shown: str) -> bool:
+    """Whether the output is as shown, where `...` stands for anything, alone on a line for any number of lines."""
+    lines = [
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n"
+        for line in shown.splitlines()
+    ]
+    return re.fullmatch("".join(lines), re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)) is not None
+
+
+def test_commands_print_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = Path("first.srm")
+    commands = 0
+    for kind, text in BLOCKS:
+        if kind == "srm":
+            first.write_text(text)
+        elif kind == "srm more":
+            first.write_text(first.read_text() + text)
+        elif kind == "console":
+            for command, shown in re.findall(r"^\$ srm (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+                main(command.split())
+                printed = capsys.readouterr().out
+                assert matches(printed, shown), f"srm {command} printed\n{printed}"
+                commands += 1
+    assert commands == 7
+
+
+def test_the_mistake_is_told_as_shown() -> None:
+    ((_, wrong), (_, told)) = ((kind, text) for kind, text in BLOCKS if kind in ("srm wrong", "text"))
+    with pytest.raises(MachineError) as refused:
+        parse(wrong, {MINIGRID_WORDS.name: MINIGRID_WORDS}, "second.srm")
+    assert f"{refused.value}\n" == told
+
+
+def test_the_first_machine_has_ten_lines() -> None:
+    (text,) = (text for kind, text in BLOCKS if kind == "srm")
+    assert len(text.splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = link.partition("#")
+        if not re.match(r"https?:", link):
+            target = path.parent / file if file else path
+            assert target.exists(), f"{page}: {link}"
+            if anchor:
+                headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+                slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+                assert anchor in slugs, f"{page}: {link}"
+
+
+def test_the_index_of_the_docs_lists_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert [page for page in sorted(pages) if f"({page})" not in index] == []

@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -227,7 +228,7 @@ class LearningRun:
         recorded = record_episodes(
             self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
         )
-        writer.text(EPISODES, as_json(recorded))
+        writer.text(EPISODES, dumps(recorded))
         means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
         writer.finish(summary)

@@ -65,10 +65,10 @@ class Sampler(nn.Module):
         super().__init__()
         self.polytope, self.holes, self.config = polytope, holes, config
         generator = torch.Generator().manual_seed(seed)
-        self.hidden = nn.Sequential(nn.Linear(ONES, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
-        self.head = nn.Linear(64, 2 * holes + 1)
+        first, second, self.head = nn.Linear(ONES, 64), nn.Linear(64, 64), nn.Linear(64, 2 * holes + 1)
+        self.hidden = nn.Sequential(first, nn.Tanh(), second, nn.Tanh())
         self.register_buffer("ones", torch.ones(ONES), persistent=False)
-        for layer in (self.hidden[0], self.hidden[2], self.head):
+        for layer in (first, second, self.head):
             bound = 1 / layer.in_features**0.5
             nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
             nn.init.zeros_(layer.bias)

@@ -18,7 +18,20 @@ from srm.cli import main
 from srm.machine.parse import load
 
 ROOT = Path(__file__).parents[2]
-SMALL = ["--ppo.worlds", "8", "--ppo.steps", "32", "--warm-up", "1", "--reward-net.steps", "2", "--cores", "1", "--episodes", "1"]
+SMALL = [
+    "--ppo.worlds",
+    "8",
+    "--ppo.steps",
+    "32",
+    "--warm-up",
+    "1",
+    "--reward-net.steps",
+    "2",
+    "--cores",
+    "1",
+    "--episodes",
+    "1",
+]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -12,7 +12,7 @@ SLOW := $(if $(filter true,$(CI)),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint types pytest lock clean
+.PHONY: help setup learn test lint types pytest lock clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ $(INSTALLED): requirements.lock pyproject.toml $(wildcard srm/evaluate/*.c srm/e
 	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-compile -r requirements.lock
 	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation -e .
 	@touch $@
+
+learn: setup  ## infer DoorKey's holes from ten demonstrations, train the policy, print the machine, write the report
+	$(BIN)/srm learn doorkey --stop-at 0.9
 
 test: lint types pytest  ## lint, types and tests; slow tests too where CI=true
 

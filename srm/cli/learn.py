@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,7 @@ class Learn:
 
     learning: Annotated[Learning, tyro.conf.arg(name="")] = field(default_factory=Learning)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless told"""
+    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless told, with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
 
@@ -77,7 +78,9 @@ class Learn:
 def _folder(learning: Learning) -> Path:
     machine = Path(learning.machine).stem if learning.machine else "learn"
     parts = (learning.task.replace(":", "."), machine, learning.learning.learner, learning.learning.net)
-    return Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
+    folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
+    others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+    return next(path for path in chain([folder], others) if not path.exists())
 
 
 @contextmanager

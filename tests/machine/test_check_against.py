@@ -70,6 +70,12 @@ def test_a_rules_counter_equals_that_of_its_event_where_the_rule_always_fires():
     assert said(machine, other)[-1].startswith(f"{EQUAL}; proved by induction")
 
 
+def test_steps_at_which_a_machine_is_ambiguous_are_left_out():
+    machine = small("    open_door // ?a\n    see_target // 2 * ?a")
+    assert check(machine, MINIGRID_WORDS).of("determinism", "error")
+    assert said(machine, machine)[-1].startswith(f"{EQUAL}; proved by induction")
+
+
 def test_a_node_that_is_split_in_two_is_proved_equal():
     other = parse("""
 machine m
@@ -141,6 +147,19 @@ def test_hindsight_tells_obstructedmaze_1_and_3_apart():
     assert second.events[0].startswith("unlock_door where colour = ")
     # the box held a key of another colour, so its opening is re-paid 0
     assert (first.pay, first.other_pay) == ("0", "0.1")
+
+
+@pytest.mark.parametrize("words", [MINIGRID_WORDS, None])
+def test_hindsight_with_another_test_is_a_difference(words):
+    rules = "    open_box // ?a\n    unlock_door // 0\n        hindsight\n            last open_box where {test} // 0"
+    machine = small(rules.format(test="colour = unlock_door.colour, colour != purple"))
+    other = small(rules.format(test="colour = unlock_door.colour"))
+    (finding,) = compare(machine, other, words).of("against")
+    assert [step.events for step in finding.witness.steps] == [
+        ("open_box where colour = purple",),
+        ("unlock_door where colour = purple",),
+    ]
+    assert finding.witness.steps[0].other_pay == "0"
 
 
 def test_machines_that_accept_at_different_steps_are_told_apart_though_they_pay_the_same():

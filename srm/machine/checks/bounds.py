@@ -16,7 +16,7 @@ from typing import Any
 import z3
 
 from srm.machine.affine import ONE, Form, add
-from srm.machine.checks.conditions import Reading, Sign, counters_of, needed_signs, negated, sign
+from srm.machine.checks.conditions import Reading, Sign, counters_of, every, needed_signs, negate, negated, sign
 from srm.machine.checks.farming import Loop, Recurring, Wear, wears
 from srm.machine.checks.moves import LONGEST_LOOP, Move, rows_of, within
 from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text, place_of
@@ -24,7 +24,7 @@ from srm.machine.checks.rules import rule_text
 from srm.machine.checks.solve import EFFORT, Prover
 from srm.machine.checks.subject import Subject
 
-MOST_ROUNDS = 10_000
+MOST_ROUNDS = 1000  # that are counted out
 LONGEST_PLAN = 200  # moves whose order is looked for
 MOST_TRIED = 1000  # ways of beginning it
 
@@ -36,7 +36,8 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         rounds, total = rounds_of(subject, loop.moves)
         if not rounds:
             return f"its moves cannot follow one another from counters at 0{between}"
-        return f"from counters at 0 it can be made {rounds} times, which pays {fraction_text(total)}{between}"
+        reached = "at least " if rounds == MOST_ROUNDS else ""
+        return f"from counters at 0 it can be made {reached}{rounds} times, which pays {fraction_text(total)}{between}"
     worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
     found = [wear for wear in worn if wear.by]
     if not found:
@@ -45,6 +46,8 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
     said = []
     for wear in _distinct(found):
         text = f"the guard of {_rule(wear)} allows at most {_part(wear.start)} / {_part(wear.by)} + 1 rounds"
+        if prover.can(every((sign(loop.pay, ">"), negate(wear.when)))) is not False:
+            text += f" where {form_text(wear.by)} > 0"
         small = prover.can(sign(add(loop.pay, negated(wear.by)), ">")) is False
         said.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
     return "; ".join(said) + between

@@ -15,16 +15,18 @@ from srm.machine.checks.conditions import (
     FALSE,
     Condition,
     counter_form,
+    every,
     given,
     literals_of,
+    negate,
     substitute,
     with_counters,
 )
-from srm.machine.checks.letters import Letter, Value, alphabet, attribute_values
+from srm.machine.checks.letters import OTHER, Letter, Value, alphabet, attribute_values
 from srm.machine.checks.moves import counting
 from srm.machine.checks.subject import Subject
-from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, Rule
-from srm.machine.terms import AttributeOf, Cell, Happens
+from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, RepayLast, Rule
+from srm.machine.terms import AttributeOf, Cell, Happens, Term, Test
 from srm.machine.words import Balance, Words
 
 
@@ -70,11 +72,16 @@ class Side:
         return self._options[key]
 
     def _find_options(self, node: str, letter: Letter) -> Iterator[Option]:
+        """Steps at which two rules hold are left out: an evaluator refuses them, and determinism is another question."""
+        rules = self.subject.rules_of(node)
+        fires = {label: given(self.subject.fires[label], letter.happening) for _, label in rules}
         choices: list[tuple[Rule | None, str | None, Condition]] = [
-            (rule, label, self.subject.fires[label]) for rule, label in self.subject.rules_of(node)
+            (rule, label, every((fires[label], *(negate(fires[other]) for _, other in rules if other != label))))
+            for rule, label in rules
         ]
-        for rule, label, fires in [*choices, (None, None, self.subject.idles[node])]:
-            condition = with_counters(given(fires, letter.happening), self.renaming)
+        idles = given(self.subject.idles[node], letter.happening)
+        for rule, label, when in [*choices, (None, None, idles)]:
+            condition = with_counters(when, self.renaming)
             if condition == FALSE:
                 continue
             counts, resets = counting(self.subject.machine.counters, node, rule, letter)
@@ -82,26 +89,23 @@ class Side:
                 rule,
                 label,
                 condition,
-                self.form(rule) if rule else {},
+                self.form(rule.pay) if rule else {},
                 (rule.target if rule else None) or node,
                 frozenset(map(self.own, counts)),
                 frozenset(map(self.own, resets)),
             )
 
-    def form(self, rule: Rule) -> Form:
-        return substitute(self.subject.form(rule.pay), self.renaming)
+    def form(self, term: Term) -> Form:
+        return substitute(self.subject.form(term), self.renaming)
 
     def hindsight(self, rule: Rule | None) -> list[tuple[object, Form]]:
         """The changes a rule makes to earlier pay: which steps, and the form they are paid with."""
         if rule is None or rule.hindsight is None:
             return []
         return [
-            (change.events if isinstance(change, RepayEvery) else change.milestone, self.repay(change.pay))
+            (change.events if isinstance(change, RepayEvery) else change.milestone, self.form(change.pay))
             for change in rule.hindsight.changes
         ]
-
-    def repay(self, term: object) -> Form:
-        return substitute(self.subject.form(term), self.renaming)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,27 @@ class Pair:
     @cached_property
     def letters(self) -> list[Letter]:
         literals = list(dict.fromkeys(self._literals()))
-        apart = self._compared()
-        values: dict[str, tuple[Value, ...]] = attribute_values(literals, self.words)
-        for name in {name for names in apart.values() for name in names}:
-            values[name] = _few_values(values.get(name, ()), name, self.words)
-        return alphabet(literals, self.words, values, apart)
+        milestones = list(self._milestones())
+        values = attribute_values(literals, self.words)
+        apart: dict[str, list[str]] = {}
+        for event, test in ((milestone.event, test) for milestone in milestones for test in milestone.tests):
+            if isinstance(test.value, AttributeOf):
+                apart.setdefault(event, []).append(test.attribute)
+                apart.setdefault(test.value.event, []).append(test.value.attribute)
+        tests = [test for happens in (*literals, *milestones) for test in happens.tests]
+        for name in dict.fromkeys(name for names in apart.values() for name in names):
+            asked = [test for test in tests if test.attribute == name]
+            values[name] = _few_values(values.get(name, ()), asked, name, self.words)
+        told_apart = {event: tuple(dict.fromkeys(names)) for event, names in apart.items()}
+        return alphabet(literals, self.words, values, told_apart)
+
+    def _milestones(self) -> Iterator[Happens]:
+        """What hindsight looks for, with tests that compare attributes of two steps: these are told apart by value."""
+        for side in (self.first, self.second):
+            for _, rule, _ in side.subject.machine.rules:
+                for change in rule.hindsight.changes if rule.hindsight else ():
+                    if isinstance(change, RepayLast):
+                        yield change.milestone
 
     def _literals(self) -> Iterator[Happens]:
         for side in (self.first, self.second):
@@ -147,18 +167,6 @@ class Pair:
             for _, rule, _ in machine.rules:
                 yield from _looked_for(rule.hindsight) if rule.hindsight else ()
         yield from (Happens(event) for balance in self.balances for event in (*balance.plus, *balance.minus))
-
-    def _compared(self) -> dict[str, list[str]]:
-        """For each event, the attributes that hindsight compares between two steps: these are told apart by value."""
-        found: dict[str, list[str]] = {}
-        for side in (self.first, self.second):
-            for _, rule, _ in side.subject.machine.rules:
-                for change in rule.hindsight.changes if rule.hindsight else ():
-                    for test in () if isinstance(change, RepayEvery) else change.milestone.tests:
-                        if isinstance(test.value, AttributeOf) and not isinstance(change, RepayEvery):
-                            found.setdefault(change.milestone.event, []).append(test.attribute)
-                            found.setdefault(test.value.event, []).append(test.value.attribute)
-        return {event: list(dict.fromkeys(names)) for event, names in found.items()}
 
 
 def _looked_for(hindsight: Hindsight) -> Iterator[Happens]:
@@ -172,15 +180,15 @@ def _looked_for(hindsight: Hindsight) -> Iterator[Happens]:
             yield Happens(change.milestone.event, known)
 
 
-def _few_values(known: Sequence[Value], name: str, words: Words | None) -> tuple[Value, ...]:
-    """Enough values for two attributes to be equal, different, or next to one another."""
+def _few_values(known: Sequence[Value], asked: Sequence[Test], name: str, words: Words | None) -> tuple[Value, ...]:
+    """Those that are named, and enough others for two attributes to be equal, different, or next to one another."""
     attribute = words.attributes[words.attribute_index[name]] if words else None
-    if attribute is not None and attribute.values is not None:
-        more: tuple[Value, ...] = attribute.values[:2]
-    else:
-        more = (Cell(1, 1), Cell(2, 1), Cell(5, 5))
-    named = [value for value in known if attribute is None or attribute.is_cell]
-    return tuple(dict.fromkeys((*more, *named)))
+    is_cell = any(test.relation == "next to" or isinstance(test.value, Cell) for test in asked)
+    if attribute.is_cell if attribute else is_cell:
+        return tuple(dict.fromkeys((Cell(1, 1), Cell(2, 1), Cell(5, 5), *known)))
+    named = [test.value for test in asked if isinstance(test.value, str)]
+    values = (attribute.values or ()) if attribute else (OTHER, "yet another")
+    return tuple(dict.fromkeys((*[value for value in values if value not in named][:2], *named)))
 
 
 def pair_of(first: Subject, other: Machine) -> Pair:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from srm.machine.affine import Form, add
 from srm.machine.checks.conditions import (
@@ -167,7 +166,7 @@ def _repaid(
     begins = max((i + 1 for i, earlier in enumerate(walk.trace) if hindsight.since in earlier.events), default=0)
     window = range(begins, len(walk.trace))
     for change in hindsight.changes:
-        form = _read(side.repay(change.pay), numbers, len(walk.trace))
+        form = _read(side.form(change.pay), numbers, len(walk.trace))
         if isinstance(change, RepayEvery):
             chosen = [i for i in window if set(change.events) & set(walk.trace[i].events)]
         else:
@@ -189,13 +188,8 @@ def _compared(value: object, now: Letter) -> Value:
 
 
 def _attributes(letter: Letter, event: str) -> dict[str, Value]:
-    found = [occurrence for occurrence in letter.occurrences if occurrence.event == event]
-    return {test.attribute: _plain(test.value) for occurrence in found for test in occurrence.tests}
-
-
-def _plain(value: Any) -> Value:
-    assert not isinstance(value, AttributeOf)
-    return value  # type: ignore[no-any-return]
+    tests = [test for occurrence in letter.occurrences if occurrence.event == event for test in occurrence.tests]
+    return {test.attribute: test.value for test in tests if not isinstance(test.value, AttributeOf)}
 
 
 # Forms at one step of a trace

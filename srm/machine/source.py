@@ -166,11 +166,14 @@ def read_source(path: str | Path) -> Source:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise MachineError(f"{str(path)!r}: cannot be read ({reason}); give the path of an .srm file") from None
+        raise MachineError(
+            f"{_printable(str(path))}: cannot be read ({reason}); give the path of an .srm file"
+        ) from None
     return source_of(data, str(path))
 
 
 def source_of(data: bytes | str, file: str) -> Source:
+    file = _printable(file)
     if len(data) > LARGEST_FILE:
         raise MachineError(f"{file}: larger than {LARGEST_FILE:,} bytes, so this is not a machine")
     if isinstance(data, str):
@@ -183,3 +186,8 @@ def source_of(data: bytes | str, file: str) -> Source:
         raise MachineError(
             f"{file}:{line}:{column}: byte {error.start} is not UTF-8; save the file as UTF-8 text"
         ) from None
+
+
+def _printable(name: str) -> str:
+    """A file's name for messages, to which it must not add lines."""
+    return name if name.isprintable() else repr(name)

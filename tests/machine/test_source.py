@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srm.errors import MachineError
+from srm.machine.parse import load
 from srm.machine.source import WIDEST_SHOWN, Mistakes, Source, source_of, split_lines
 
 
@@ -128,3 +129,10 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 def test_the_place_of_a_byte_that_is_no_text() -> None:
     with pytest.raises(MachineError, match=r"^m:3:2: byte 5 is not UTF-8"):
         source_of(b"a\nb\nc\xffd", "m")
+
+
+def test_a_file_s_name_cannot_add_lines_to_a_message() -> None:
+    with pytest.raises(MachineError) as wrong:
+        load("a\nb.srm")
+    assert str(wrong.value).startswith(r"'a\nb.srm': cannot be read")
+    assert source_of("", "a\nb.srm").show("wrong", 0) == r"'a\nb.srm':1:1: wrong"

@@ -62,13 +62,10 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
     count = len(assignments)
     nodes = np.full((residual.worlds, count), tables.start, np.int32)
     moving = np.zeros((residual.worlds, tables.dynamic, count))
-    for entries in residual.past:
-        unseen = np.zeros((len(entries.step), count))
-        compiled.pay(program.compiled, entries._asdict(), holes, nodes, moving, unseen, None)
+    for unfinished in residual.past:
+        compiled.move_on(program.compiled, unfinished.entries, unfinished.chosen, holes, nodes, moving)
     entries = residual.entries
-    paid = np.zeros((len(entries.step), count))
-    slopes = np.zeros((len(entries.step), tables.holes, count)) if coefficients else None
-    rule, clash = compiled.pay(program.compiled, entries._asdict(), holes, nodes, moving, paid, slopes)
+    paid, slopes, rule, clash = compiled.pay(program.compiled, entries, holes, nodes, moving, coefficients=coefficients)
     if clash[0] >= 0:
         entry, first, second, row = (int(number) for number in clash)
         values = dict(zip(program.machine.hole_names, assignments[row].tolist(), strict=True))

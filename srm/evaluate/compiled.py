@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from functools import cache
-from importlib.util import find_spec
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -77,15 +77,28 @@ class _Entries(ctypes.Structure):
 
 
 @cache
-def _library() -> ctypes.CDLL:
-    spec = find_spec("srm.evaluate._compiled")
-    if spec is None or spec.origin is None:
+def _module() -> Any:
+    try:
+        return import_module("srm.evaluate._compiled")
+    except ImportError as error:
         raise SrmError(
             "the compiled evaluator is missing; install the package (`make setup`, or `pip install .`), which builds it"
-        )
-    library = ctypes.CDLL(spec.origin)
-    library.srm_release.restype = None
+        ) from error
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(_module().__file__)
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    library.srm_walk.argtypes = [pointer] * 8
+    library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 7]
+    library.srm_release.argtypes, library.srm_release.restype = [pointer], None
     return library
+
+
+def _at(array: Array | None) -> int | None:
+    """Where the numbers of an array are; it must be contiguous."""
+    return None if array is None else _module().address(array)
 
 
 class CompiledTables:
@@ -96,14 +109,55 @@ class CompiledTables:
         self.arrays = arrays
         self.structure = _Tables(
             **{name: int(getattr(tables, name)) for name in SCALARS},
-            **{name: array.ctypes.data for name, array in arrays.items()},
+            **{name: _at(array) for name, array in arrays.items()},
         )
+
+
+class Entries:
+    """What is left of a rollout, in the memory of the compiled code. Lists of lists are one array and the offsets where each list
+    begins (`*_from`). Most of it is only ever read by compiled code, so an array is copied out when it is asked for by name.
+
+        step, world             [N] grouped by world
+        first                   [N] an episode began since the world's last entry
+        candidate_from          [N + 1]
+        rule                    [M]
+        coefficient_from        [M] where the candidate's coefficients begin: open comparisons, then pay
+        sure                    [M] the guard holds whatever the holes are
+        truth_from, truth       [M] if not sure: what is known of each operation of its guard
+        coefficients
+        repay_from              [M + 1]; repay_entry, repay_change, repay_coefficient_from: what hindsight changes
+        effect_from             [N + 1]; effect_counter, effect_kind: what happens to the dynamic counters
+    """
+
+    def __init__(self) -> None:
+        self.found, self.structure = _Found(), _Entries()
+        self._release = _library().srm_release
+
+    def __del__(self) -> None:
+        self._release(ctypes.byref(self.found))
+
+    def __len__(self) -> int:
+        return int(self.found.step.length)
+
+    def array(self, name: str) -> Array:
+        grown, kind = getattr(self.found, name), ENTRY_TYPES[name]
+        size = grown.length * np.dtype(kind).itemsize
+        return np.frombuffer(ctypes.string_at(grown.data, size), kind) if size else np.zeros(0, kind)
+
+    @cached_property
+    def step(self) -> Array:
+        return self.array("step")
+
+    @cached_property
+    def world(self) -> Array:
+        return self.array("world")
 
 
 def walk(
     tables: CompiledTables, happened: Mapping[str, Array], nodes: Array, counts: Array
-) -> tuple[dict[str, Array], Array]:
-    """The entries of a rollout, and (step, world, rule, rule) of two rules that surely hold together or -1.
+) -> tuple[Entries, Array, Array]:
+    """The entries of a rollout, the step [B] at which the episode under way at its end began (0: or before), and (step, world,
+    rule, rule) of two rules that surely hold together or -1.
 
     `nodes` [B] and `counts` [B, C] are moved on in place.
     """
@@ -115,67 +169,59 @@ def walk(
         len(arrays["step"]),
         arrays["attribute"].shape[1],
         arrays["signal"].shape[2],
-        **{name: array.ctypes.data for name, array in arrays.items()},
+        **{name: _at(array) for name, array in arrays.items()},
     )
-    found, clash = _Found(), np.full(4, -1, np.int64)
-    try:
-        failed = _library().srm_walk(
-            ctypes.byref(tables.structure),
-            ctypes.byref(given),
-            _at(nodes),
-            _at(counts),
-            ctypes.byref(found),
-            _at(clash),
-        )
-        if failed:
-            raise MemoryError("reading a rollout")
-        return {name: _copied(getattr(found, name), kind) for name, kind in ENTRY_TYPES.items()}, clash
-    finally:
-        _library().srm_release(ctypes.byref(found))
-
-
-def _copied(grown: Any, kind: type) -> Array:
-    size = grown.length * np.dtype(kind).itemsize
-    return np.frombuffer(ctypes.string_at(grown.data, size), kind) if size else np.zeros(0, kind)
-
-
-def pay(
-    tables: CompiledTables,
-    entries: Mapping[str, Array],
-    holes: Array,
-    nodes: Array,
-    moving: Array,
-    paid: Array,
-    slopes: Array | None,
-) -> tuple[Array, Array]:
-    """Fills `paid` [N, K] and `slopes` [N, H, K]; moves `nodes` [B, K] and `moving` [B, D, K] on.
-
-    Returns the rule that fired [N, K], and (entry, rule, rule, assignment) of two rules that hold together or -1.
-    """
-    count, total = paid.shape
-    arrays: dict[str, Array] = {
-        name: np.ascontiguousarray(entries[name], dtype=kind) for name, kind in ENTRY_TYPES.items()
-    }
-    given = _Entries(**{name: array.ctypes.data for name, array in arrays.items()})
-    fired, clash = np.empty((count, total), np.int32), np.full(4, -1, np.int64)
-    failed = _library().srm_pay(
+    entries, begun, clash = Entries(), np.zeros(worlds, np.int32), np.empty(4, np.int64)
+    failed = _library().srm_walk(
         ctypes.byref(tables.structure),
         ctypes.byref(given),
-        ctypes.c_int64(count),
-        ctypes.c_int64(total),
-        _at(holes),
-        _at(nodes),
-        _at(moving),
-        _at(paid),
-        None if slopes is None else _at(slopes),
-        _at(fired),
+        *map(_at, (nodes, counts, begun)),
+        ctypes.byref(entries.found),
+        ctypes.byref(entries.structure),
         _at(clash),
     )
     if failed:
+        raise MemoryError("reading a rollout")
+    return entries, begun, clash
+
+
+def pay(
+    tables: CompiledTables, entries: Entries, holes: Array, nodes: Array, moving: Array, *, coefficients: bool
+) -> tuple[Array, Array | None, Array, Array]:
+    """Pay [N, K], its slopes [N, H, K] if asked for, the rule that fired [N, K], and (entry, rule, rule, assignment) of two
+    rules that hold together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
+    shape = len(entries), holes.shape[1]
+    paid, fired = np.zeros(shape), np.empty(shape, np.int32)
+    slopes = np.zeros((shape[0], holes.shape[0], shape[1])) if coefficients else None
+    clash = _pay(tables, entries, None, holes, nodes, moving, paid, slopes, fired)
+    return paid, slopes, fired, clash
+
+
+def move_on(tables: CompiledTables, entries: Entries, chosen: Array, holes: Array, nodes: Array, moving: Array) -> None:
+    """Moves `nodes` [B, K] and `moving` [B, D, K] on along the chosen entries [n], which have been paid before."""
+    _pay(tables, entries, chosen, holes, nodes, moving, None, None, None)
+
+
+def _pay(
+    tables: CompiledTables,
+    entries: Entries,
+    chosen: Array | None,
+    holes: Array,
+    nodes: Array,
+    moving: Array,
+    paid: Array | None,
+    slopes: Array | None,
+    fired: Array | None,
+) -> Array:
+    clash = np.empty(4, np.int64)
+    failed = _library().srm_pay(
+        ctypes.byref(tables.structure),
+        ctypes.byref(entries.structure),
+        _at(chosen),
+        len(entries) if chosen is None else len(chosen),
+        holes.shape[1],
+        *map(_at, (holes, nodes, moving, paid, slopes, fired, clash)),
+    )
+    if failed:
         raise MemoryError("paying a rollout")
-    return fired, clash
-
-
-def _at(array: Array) -> ctypes.c_void_p:
-    assert array.flags.c_contiguous
-    return ctypes.c_void_p(array.ctypes.data)
+    return clash

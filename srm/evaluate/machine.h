@@ -1,5 +1,5 @@
 /* A machine and what is left of a rollout, as Python hands them over: `Tables` mirrors srm.evaluate.tables.Tables field by
-   field, `Entries` mirrors srm.evaluate.symbolic.Entries. Lists of lists are one array and the offsets where each begins. */
+   field, `Entries` mirrors srm.evaluate.compiled.Entries. Lists of lists are one array and the offsets where each begins. */
 
 #ifndef SRM_MACHINE_H
 #define SRM_MACHINE_H
@@ -27,7 +27,7 @@ typedef struct {
     Flags relevant, repayable;
     Ints rule_from, rule_source, rule_target, rule_tier;
     Flags rule_open;
-    Ints rule_pay, rule_since;
+    Ints rule_pay, rule_since, rule_needs;
     Ints op_from, op_code, op_arg;
     Ints change_from, change_kind, change_form, change_happen, change_event_from, change_event;
     Ints fired_from, fired_counter;

@@ -16,6 +16,7 @@ typedef struct {
     double *value;  /* [K] */
     uint8_t *claimed; /* [K] the assignments under which the candidate fires */
     uint8_t *stack;   /* [deepest, K] */
+    uint8_t *touched; /* [N, H] rows of the slopes that are not all 0 */
 } Run;
 
 static void add_group(const Run *r, int group, double coefficient, double *out) {
@@ -36,28 +37,26 @@ static void add_group(const Run *r, int group, double coefficient, double *out) 
     }
 }
 
-/* A form under each assignment, into `value`; returns where the next form's coefficients begin. */
-static int evaluate(const Run *r, int form, int at) {
-    memset(r->value, 0, (size_t)r->count * sizeof *r->value);
+/* A form under each assignment, into `out`; returns where the next form's coefficients begin. */
+static int evaluate(const Run *r, int form, int at, double *out) {
+    memset(out, 0, (size_t)r->count * sizeof *out);
     for (int group = r->t->form_from[form]; group < r->t->form_from[form + 1]; group++, at++)
-        if (r->e->coefficients[at] != 0) add_group(r, group, r->e->coefficients[at], r->value);
+        if (r->e->coefficients[at] != 0) add_group(r, group, r->e->coefficients[at], out);
     return at;
 }
 
-/* Adds d form / d holes to `slopes` [H, K] where the candidate fires. Rows of holes that are not in the form are not touched:
-   they are most of the memory, and its pages stay those that the system hands out as zeros. */
-static void differentiate(const Run *r, int form, int at, double *slopes) {
+/* Adds d form / d holes to the entry's slopes [H, K] where the candidate fires. Rows of holes that are not in the form are not
+   touched: they are most of the memory, and its pages stay those that the system hands out as zeros. */
+static void differentiate(const Run *r, int form, int at, int entry, double *slopes) {
     const Tables *t = r->t;
     for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++) {
         double coefficient = r->e->coefficients[at];
-        if (t->group_hole[group] == NONE || coefficient == 0) continue;
-        double *slope = slopes + t->group_hole[group] * r->count;
-        int low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
-        if (low == high) {
-            for (int64_t k = 0; k < r->count; k++) slope[k] += r->claimed[k] ? coefficient : 0;
-            continue;
-        }
-        for (int64_t k = 0; k < r->count; k++) {
+        int hole = t->group_hole[group], low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
+        if (hole == NONE || coefficient == 0) continue;
+        double *slope = slopes + ((int64_t)entry * t->holes + hole) * r->count;
+        r->touched[(int64_t)entry * t->holes + hole] = 1;
+        for (int64_t k = 0; low == high && k < r->count; k++) slope[k] += r->claimed[k] ? coefficient : 0;
+        for (int64_t k = 0; low < high && k < r->count; k++) {
             double value = coefficient;
             for (int i = low; i < high; i++) value *= r->moving[t->group_dynamic[i] * r->count + k];
             slope[k] += r->claimed[k] ? value : 0;
@@ -65,11 +64,11 @@ static void differentiate(const Run *r, int form, int at, double *slopes) {
     }
 }
 
-/* Forgets the slopes of an earlier pay where the candidate fires. */
-static void forget_slopes(const Run *r, double *slopes) {
-    for (int hole = 0; hole < r->t->holes; hole++)
-        for (int64_t k = 0; k < r->count; k++)
-            if (r->claimed[k] && slopes[hole * r->count + k] != 0) slopes[hole * r->count + k] = 0;
+/* Forgets the slopes of the entry's earlier pay where the candidate fires. */
+static void forget_slopes(const Run *r, int entry, double *slopes) {
+    for (int64_t row = (int64_t)entry * r->t->holes; row < ((int64_t)entry + 1) * r->t->holes; row++)
+        for (int64_t k = 0; r->touched[row] && k < r->count; k++)
+            if (r->claimed[k]) slopes[row * r->count + k] = 0;
 }
 
 /* One loop for each relation, so that each can work on several assignments at once. */
@@ -99,7 +98,7 @@ static int hold(const Run *r, int rule, int candidate) {
     for (int op = t->op_from[rule]; op < t->op_from[rule + 1]; op++, known++) {
         int code = t->op_code[op], arg = t->op_arg[op];
         if (code == COMPARE && e->truth[known] == OPEN_) {
-            at = evaluate(r, t->compare_form[arg], at);
+            at = evaluate(r, t->compare_form[arg], at, r->value);
             compare_all(r->value, t->compare_relation[arg], count, top);
             top += count;
         } else if (code == NOT) {
@@ -138,10 +137,6 @@ static int64_t claim(const Run *r, int rule, int first, int32_t *fired) {
     return twice;
 }
 
-static void settle(const Run *r, double *paid) {
-    for (int64_t k = 0; k < r->count; k++) paid[k] = r->claimed[k] ? r->value[k] : paid[k];
-}
-
 /* Dynamic counters and nodes after an entry: firings, then what the events counted or reset, then the node. */
 static void move(const Run *r, int entry, const int32_t *fired) {
     const Tables *t = r->t;
@@ -168,56 +163,82 @@ static void move(const Run *r, int entry, const int32_t *fired) {
             if (fired[k] != NONE) r->node[k] = t->rule_target[fired[k]];
 }
 
-static void fire(const Run *r, int entry, int candidate, int at, double *paid, double *slopes) {
-    const Tables *t = r->t;
+/* Pays the entry by the form where the candidate fires, whatever it was paid before. */
+static void settle(const Run *r, int form, int at, int entry, double *paid, double *slopes) {
+    evaluate(r, form, at, r->value);
+    for (int64_t k = 0; k < r->count; k++) paid[entry * r->count + k] = r->claimed[k] ? r->value[k] : paid[entry * r->count + k];
+    if (!slopes) return;
+    forget_slopes(r, entry, slopes);
+    differentiate(r, form, at, entry, slopes);
+}
+
+static void repay(const Run *r, int candidate, double *paid, double *slopes) {
     const Entries *e = r->e;
-    int64_t across = r->count * t->holes;
-    int form = t->rule_pay[e->rule[candidate]];
-    evaluate(r, form, at);
-    settle(r, paid + entry * r->count);
-    if (slopes) differentiate(r, form, at, slopes + entry * across);
     for (int i = e->repay_from[candidate]; i < e->repay_from[candidate + 1]; i++) {
-        int again = e->repay_entry[i];
-        form = t->change_form[e->repay_change[i]];
-        evaluate(r, form, e->repay_coefficient_from[i]);
-        settle(r, paid + again * r->count);
-        if (slopes) {
-            forget_slopes(r, slopes + again * across);
-            differentiate(r, form, e->repay_coefficient_from[i], slopes + again * across);
-        }
+        int form = r->t->change_form[e->repay_change[i]];
+        settle(r, form, e->repay_coefficient_from[i], e->repay_entry[i], paid, slopes);
     }
 }
 
-/* Fills paid [N, K], slopes [N, H, K] (unless NULL) and fired [N, K]; moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1
-   when out of memory. `clash` is entry, two rules and the assignment under which both hold, or -1. */
-int srm_pay(const Tables *t, const Entries *e, int64_t entries, int64_t count, Reals holes, int32_t *nodes, double *moving,
-            double *paid, double *slopes, int32_t *fired, int64_t clash[4]) {
+/* A rule that fires under every assignment, and is the only one: most are. */
+static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing, double *paid, double *slopes) {
+    int rule = r->e->rule[candidate], form = r->t->rule_pay[rule], at = r->e->coefficient_from[candidate];
+    for (int64_t k = 0; k < r->count; k++) firing[k] = rule;
+    if (!paid) return;
+    evaluate(r, form, at, paid + entry * r->count);
+    if (slopes || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1]) memset(r->claimed, 1, (size_t)r->count);
+    if (slopes) differentiate(r, form, at, entry, slopes);
+    repay(r, candidate, paid, slopes);
+}
+
+/* The candidates of an entry, in the order of the text; `clash` tells of two that hold together. */
+static void fire(const Run *r, int entry, int32_t *firing, double *paid, double *slopes, int64_t clash[4]) {
+    const Entries *e = r->e;
+    int first = e->candidate_from[entry], end = e->candidate_from[entry + 1];
+    if (end - first == 1 && e->sure[first] && !r->t->dynamic_node) {
+        fire_surely(r, entry, first, firing, paid, slopes);
+        return;
+    }
+    for (int64_t k = 0; first == end && k < r->count; k++) firing[k] = NONE;
+    for (int candidate = first; candidate < end; candidate++) {
+        int rule = e->rule[candidate], at = e->coefficient_from[candidate];
+        if (e->sure[candidate]) memset(r->stack, 1, (size_t)r->count);
+        else at = hold(r, rule, candidate);
+        int64_t twice = claim(r, rule, candidate == first, firing);
+        if (twice != NONE && clash[0] < 0) clash[0] = entry, clash[1] = firing[twice], clash[2] = rule, clash[3] = twice;
+        if (!paid) continue;
+        settle(r, r->t->rule_pay[rule], at, entry, paid, slopes);
+        repay(r, candidate, paid, slopes);
+    }
+}
+
+static void forget_episode(const Run *r) {
+    for (int64_t k = 0; k < r->count; k++) r->node[k] = r->t->start;
+    memset(r->moving, 0, (size_t)(r->t->dynamic * r->count) * sizeof *r->moving);
+}
+
+/* Fills paid [N, K], slopes [N, H, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only moves on along
+   those entries, which have been paid before. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1 when out of memory. `clash`
+   is entry, two rules and the assignment under which both hold, or -1. */
+int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int64_t count, Reals holes, int32_t *nodes,
+            double *moving, double *paid, double *slopes, int32_t *fired, int64_t clash[4]) {
     Run r = {.t = t, .e = e, .count = count, .holes = holes};
     r.value = malloc(((size_t)count + 1) * sizeof *r.value);
     r.claimed = malloc((size_t)count + 1);
     r.stack = malloc(((size_t)t->longest_guard + 1) * (size_t)count + 1);
-    int failed = !r.value || !r.claimed || !r.stack;
+    r.touched = slopes ? calloc((size_t)entries * (size_t)t->holes + 1, 1) : NULL;
+    int32_t *unkept = malloc(((size_t)count + 1) * sizeof *unkept);
+    int failed = !r.value || !r.claimed || !r.stack || (slopes && !r.touched) || !unkept;
     memset(clash, -1, 4 * sizeof *clash);
-    for (int64_t i = 0; i < entries * count; i++) fired[i] = NONE;
-    for (int entry = 0; entry < entries && !failed; entry++) {
-        int world = e->world[entry];
+    for (int64_t i = 0; i < entries && !failed; i++) {
+        int entry = chosen ? chosen[i] : (int)i, world = e->world[entry];
+        int32_t *firing = chosen ? unkept : fired + i * count;
         r.node = nodes + world * count;
         r.moving = moving + (int64_t)world * t->dynamic * count;
-        if (e->first[entry]) {
-            for (int64_t k = 0; k < count; k++) r.node[k] = t->start;
-            memset(r.moving, 0, (size_t)(t->dynamic * count) * sizeof *r.moving);
-        }
-        for (int candidate = e->candidate_from[entry]; candidate < e->candidate_from[entry + 1]; candidate++) {
-            int rule = e->rule[candidate], at = e->coefficient_from[candidate];
-            if (e->sure[candidate]) memset(r.stack, 1, (size_t)count);
-            else at = hold(&r, rule, candidate);
-            int64_t twice = claim(&r, rule, candidate == e->candidate_from[entry], fired + entry * count);
-            if (twice != NONE && clash[0] < 0)
-                clash[0] = entry, clash[1] = fired[entry * count + twice], clash[2] = rule, clash[3] = twice;
-            fire(&r, entry, candidate, at, paid, slopes);
-        }
-        if (t->dynamic || t->dynamic_node) move(&r, entry, fired + entry * count);
+        if (e->first[entry]) forget_episode(&r);
+        fire(&r, entry, firing, paid, slopes, clash);
+        if (t->dynamic || t->dynamic_node) move(&r, entry, firing);
     }
-    free(r.value), free(r.claimed), free(r.stack);
+    free(r.value), free(r.claimed), free(r.stack), free(r.touched), free(unkept);
     return failed;
 }

@@ -15,40 +15,24 @@ entries of its unfinished episode, since another assignment would have come anot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from srm.errors import TrajectoryError
-from srm.evaluate.compiled import walk
+from srm.evaluate.compiled import Entries, walk
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
 from srm.evaluate.tables import Array
 from srm.trajectory import Events, Mask
 
 
-class Entries(NamedTuple):
-    """What remains of a rollout. Lists of lists are one array and the offsets where each list begins (`*_from`)."""
+@dataclass(frozen=True, eq=False)
+class Unfinished:
+    """Entries of an earlier rollout, and which of them belong to episodes that are still under way."""
 
-    step: Array  # [N]
-    world: Array  # [N], grouped by world
-    first: Array  # [N] an episode began since the world's last entry
-    candidate_from: Array  # [N + 1]
-    rule: Array  # [M]
-    coefficient_from: Array  # [M] where the candidate's coefficients begin: open comparisons, then pay
-    sure: Array  # [M] the guard holds whatever the holes are
-    truth_from: Array  # [M] if not sure: what is known of each operation of its guard
-    truth: Array
-    coefficients: Array
-    repay_from: Array  # [M + 1]
-    repay_entry: Array
-    repay_change: Array
-    repay_coefficient_from: Array
-    effect_from: Array  # [N + 1]
-    effect_counter: Array
-    effect_kind: Array
+    entries: Entries
+    chosen: Array  # [n] int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +43,7 @@ class Residual:
     steps: int  # T
     worlds: int  # B
     entries: Entries
-    past: tuple[Entries, ...]  # of the episodes that were under way when the rollout began
+    past: tuple[Unfinished, ...]  # of the episodes that were under way when the rollout began
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +52,7 @@ class Carry:
 
     node: Array  # [B]
     counts: Array  # [B, C] of the static counters
-    past: tuple[Entries, ...] = ()
+    past: tuple[Unfinished, ...] = ()
 
 
 def begin(program: Program, worlds: int) -> Carry:
@@ -99,22 +83,21 @@ def read(
         )
     node, counts = carry.node.copy(), carry.counts.copy()
     happened: dict[str, Array] = {
-        "step": events.step.astype(np.int32),
-        "world": events.world.astype(np.int32),
-        "event": events.event.astype(np.int32),
-        "attribute": events.attributes.astype(np.int32),
-        "signal": events.signals,
+        "step": events.step.astype(np.int32, copy=False),
+        "world": events.world.astype(np.int32, copy=False),
+        "event": events.event.astype(np.int32, copy=False),
+        "attribute": events.attributes.astype(np.int32, copy=False),
+        "signal": events.signals.astype(np.float64, copy=False),
         "over": over,
         "real": real,
     }
-    found, clash = walk(program.compiled, happened, node, counts)
-    entries = Entries(**found)
+    entries, begun, clash = walk(program.compiled, happened, node, counts)
     if clash[0] >= 0:
         raise clash_error(program, clash[0], clash[1], clash[2], clash[3])
     residual = Residual(program, events.steps, events.worlds, entries, carry.past)
-    past: tuple[Entries, ...] = ()
+    past: tuple[Unfinished, ...] = ()
     if program.tables.dynamic or program.tables.dynamic_node:
-        past = _unfinished((*carry.past, entries), over)
+        past = _unfinished(residual, begun, np.logical_or.reduce(over))
     return residual, Carry(node, counts, past)
 
 
@@ -127,41 +110,15 @@ def clash_error(
     return Ambiguous(node.name, label, other, f"step {step} of world {world}", assignment or {})
 
 
-def _unfinished(chunks: tuple[Entries, ...], over: Mask) -> tuple[Entries, ...]:
-    """What is left of the chunks (the last of them this rollout's) when ended episodes are forgotten."""
-    *earlier, latest = chunks
-    steps = np.arange(over.shape[0])[:, None]
-    last_end = np.where(over, steps, -1).max(axis=0, initial=-1)  # [B]
-    kept = [_select(chunk, last_end[chunk.world] < 0) for chunk in earlier]
-    kept.append(_select(latest, latest.step > last_end[latest.world]))
-    return tuple(chunk for chunk in kept if len(chunk.step))
+def _unfinished(residual: Residual, begun: Array, anew: Mask) -> tuple[Unfinished, ...]:
+    """What is left of the past and of this rollout when ended episodes are forgotten.
 
-
-def _select(entries: Entries, keep: npt.NDArray[np.bool_]) -> Entries:
-    """Some of the entries; coefficients and truths stay where they are, and re-payments go, their steps being paid."""
-    chosen = np.flatnonzero(keep)
-    candidates = np.diff(entries.candidate_from)
-    effects = np.diff(entries.effect_from)
-    of_candidate, of_effect = np.repeat(keep, candidates), np.repeat(keep, effects)
-    none = np.zeros(0, np.int32)
-    return entries._replace(
-        step=entries.step[chosen],
-        world=entries.world[chosen],
-        first=entries.first[chosen],
-        candidate_from=_offsets(candidates[chosen]),
-        rule=entries.rule[of_candidate],
-        coefficient_from=entries.coefficient_from[of_candidate],
-        sure=entries.sure[of_candidate],
-        truth_from=entries.truth_from[of_candidate],
-        repay_from=np.zeros(int(of_candidate.sum()) + 1, np.int32),
-        repay_entry=none,
-        repay_change=none,
-        repay_coefficient_from=none,
-        effect_from=_offsets(effects[chosen]),
-        effect_counter=entries.effect_counter[of_effect],
-        effect_kind=entries.effect_kind[of_effect],
-    )
-
-
-def _offsets(lengths: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    `begun` [B] is the step at which the episode under way began, and `anew` [B] whether it did so in this rollout.
+    """
+    latest = residual.entries
+    left = [
+        replace(earlier, chosen=earlier.chosen[~anew[earlier.entries.world[earlier.chosen]]])
+        for earlier in residual.past
+    ]
+    under_way = np.flatnonzero(latest.step >= begun[latest.world]).astype(np.int32)
+    return tuple(some for some in (*left, Unfinished(latest, under_way)) if len(some.chosen))

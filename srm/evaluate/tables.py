@@ -63,6 +63,7 @@ class Tables(NamedTuple):
     rule_open: Array
     rule_pay: Array  # form
     rule_since: Array  # event, or NONE
+    rule_needs: Array  # an event without which the rule cannot hold, or NONE
     op_from: Array  # [R + 1]
     op_code: Array
     op_arg: Array
@@ -235,6 +236,7 @@ class _Compiler:
             rule_since=_ints(
                 self.words.event_index[r.hindsight.since] if r.hindsight and r.hindsight.since else NONE for r in rules
             ),
+            rule_needs=_ints(self.needed(rule.guard) for rule in rules),
             op_from=ops.offsets,
             op_code=_ints(code for code, _ in ops.items),
             op_arg=_ints(arg for _, arg in ops.items),
@@ -275,6 +277,11 @@ class _Compiler:
         if isinstance(change, RepayEvery):
             return EVERY, form, NONE
         return LAST, form, self.happen(change.milestone)
+
+    def needed(self, guard: Guard) -> int:
+        parts_of_all = guard.guards if isinstance(guard, And) else (guard,)
+        found = [part.event for part in parts_of_all if isinstance(part, Happens)]
+        return self.words.event_index[found[0]] if found else NONE
 
     def events(self, names: Iterable[str]) -> list[int]:
         return [self.words.event_index[name] for name in names]

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One growing array of the result. Python copies `data` and gives it back to `release`. */
+/* One growing array of the result. */
 typedef struct {
     char *data;
     int64_t length, room;
@@ -39,18 +39,18 @@ typedef struct {
     int failed;                  /* out of memory */
 } Walk;
 
-static void *grow(Walk *w, Grown *g, int64_t size, int64_t more) {
-    if (g->length + more > g->room) {
-        int64_t room = g->room ? g->room * 2 : 64;
-        while (room < g->length + more) room *= 2;
-        char *data = realloc(g->data, (size_t)(room * size));
-        if (!data) {
-            w->failed = 1;
-            return NULL;
-        }
-        g->data = data;
-        g->room = room;
-    }
+static int enlarge(Walk *w, Grown *g, int64_t size, int64_t more) {
+    int64_t room = g->room ? g->room * 2 : 256;
+    while (room < g->length + more) room *= 2;
+    char *data = realloc(g->data, (size_t)(room * size));
+    if (!data) return w->failed = 1;
+    g->data = data;
+    g->room = room;
+    return 0;
+}
+
+static inline void *grow(Walk *w, Grown *g, int64_t size, int64_t more) {
+    if (g->length + more > g->room && enlarge(w, g, size, more)) return NULL;
     void *at = g->data + g->length * size;
     g->length += more;
     return at;
@@ -214,6 +214,7 @@ static int put_candidates(Walk *w, int node, int64_t clash[4]) {
     for (int rule = low; rule < high; rule++) {
         int same_node = sure != NONE && t->rule_source[sure] == t->rule_source[rule];
         if (same_node && t->rule_tier[rule] > t->rule_tier[sure]) continue;
+        if (t->rule_needs[rule] != NONE && w->now[t->rule_needs[rule]] == NONE) continue;
         int verdict = judge(w, rule);
         if (verdict == FALSE_) continue;
         if (verdict == TRUE_) {
@@ -271,37 +272,59 @@ static int visit(Walk *w, int node, int repayable, int *first, int64_t clash[4])
     return fired != NONE && !w->t->rule_open[fired] ? w->t->rule_target[fired] : node;
 }
 
+/* The step's events into `now`; what of them matters, and whether hindsight can re-pay the step. */
+static int gather_events(Walk *w, int *at, int *repayable) {
+    const Happened *h = w->h;
+    int matters = 0;
+    for (; *at < h->occurrences && h->world[*at] == w->world && h->step[*at] == w->step; ++*at) {
+        int event = h->event[*at];
+        w->now[event] = *at;
+        matters |= w->t->relevant[event];
+        *repayable |= w->t->repayable[event];
+    }
+    return matters;
+}
+
 static int walk_world(Walk *w, int node, int *at, int64_t clash[4]) {
     const Tables *t = w->t;
     const Happened *h = w->h;
+    Flags over = h->over + w->world, real = h->real + w->world;
     int first = 1;
     w->episode_from = 0;
-    for (w->step = 0; w->step < h->steps; w->step++) {
-        int64_t cell = (int64_t)w->step * h->worlds + w->world;
-        int matters = t->every_step, repayable = 0;
-        w->before = *at;
-        for (; *at < h->occurrences && h->world[*at] == w->world && h->step[*at] == w->step; ++*at) {
-            int event = h->event[*at];
-            w->now[event] = *at;
-            matters |= t->relevant[event];
-            repayable |= t->repayable[event];
+    for (int step = 0; step < h->steps; step++) {
+        int64_t cell = step * h->worlds;
+        int happens = *at < h->occurrences && h->step[*at] == step && h->world[*at] == w->world;
+        if (happens || t->every_step) {
+            int repayable = 0, matters = t->every_step;
+            w->step = step, w->before = *at;
+            matters |= gather_events(w, at, &repayable);
+            if (matters && real[cell]) {
+                w->signals = h->signal + (cell + w->world) * h->signals;
+                node = visit(w, node, repayable, &first, clash);
+            }
+            for (int past = w->before; past < *at; past++) w->now[h->event[past]] = NONE;
         }
-        if (h->real[cell] && matters) {
-            w->signals = h->signal + cell * h->signals;
-            node = visit(w, node, repayable, &first, clash);
-        }
-        for (int past = w->before; past < *at; past++) w->now[h->event[past]] = NONE;
-        if (h->over[cell]) {
-            node = t->start, first = 1, w->episode_from = w->step + 1;
+        if (over[cell]) {
+            node = t->start, first = 1, w->episode_from = step + 1;
             memset(w->counts, 0, (size_t)t->counters * sizeof *w->counts);
         }
     }
     return node;
 }
 
-/* Moves `nodes` [B] and `counts` [B, C] on in place; returns 0, or 1 when out of memory. `clash` is step, world and two rules
-   that surely hold together, or -1. */
-int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts, Found *found, int64_t clash[4]) {
+/* The result as whoever pays it reads it. Both records have the same fields in the same order. */
+static void point_at(const Found *found, Entries *entries) {
+    const Grown *arrays = (const Grown *)found;
+    const void **fields = (const void **)entries;
+    _Static_assert(sizeof *found / sizeof *arrays == sizeof *entries / sizeof *fields, "an entry's fields are listed twice");
+    for (size_t i = 0; i < sizeof *found / sizeof *arrays; i++) fields[i] = arrays[i].data;
+}
+
+/* Moves `nodes` [B] and `counts` [B, C] on in place and fills `begun` [B], the step at which the episode under way at the end began
+   (0 if it had begun before). Returns 0, or 1 when out of memory. `clash` is step, world and two rules that surely hold
+   together, or -1. `entries` points into `found`, which is Python's to release. */
+int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts, int32_t *begun, Found *found,
+             Entries *entries, int64_t clash[4]) {
     Walk w = {.t = t, .h = h, .found = found};
     w.now = malloc(((size_t)t->events + 1) * sizeof *w.now);
     w.entry = malloc(((size_t)h->steps + 1) * sizeof *w.entry);
@@ -315,12 +338,14 @@ int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts
         for (w.world = 0; w.world < h->worlds && !w.failed; w.world++) {
             w.counts = counts + (int64_t)w.world * t->counters;
             nodes[w.world] = walk_world(&w, nodes[w.world], &at, clash);
+            begun[w.world] = w.episode_from;
         }
         put(&w, &found->candidate_from, (int32_t)found->rule.length);
         put(&w, &found->effect_from, (int32_t)found->effect_counter.length);
         put(&w, &found->repay_from, (int32_t)found->repay_entry.length);
     }
     free(w.now), free(w.entry), free(w.known), free(w.stack);
+    point_at(found, entries);
     return w.failed;
 }
 

@@ -103,7 +103,7 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
         carry = None
         for part in rollouts:
             residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
-            repayments += len(residual.entries.repay_entry) > 0
+            repayments += len(residual.entries.array("repay_entry")) > 0
             unfinished += len(residual.past) > 0
         dynamic_nodes += program.tables.dynamic_node
         dynamic_counters += program.tables.dynamic > 0

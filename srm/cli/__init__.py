@@ -31,7 +31,9 @@ VERBS = {
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
     "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
-    "learn": Verb("srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"),
+    "learn": Verb(
+        "srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"
+    ),
     "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
     "report": Verb("srm.cli.report", "Report", "write the page of a learning run: curves, holes, pay, a replay"),

@@ -21,12 +21,13 @@ import torch
 from torch import Tensor
 
 from srm.task.worlds import Worlds
-from srm.train.batches import minibatches
+from srm.train.batches import Deck
 from srm.train.collect import Player, log_prob_of, log_softmax
 from srm.train.learner import Learner, Means, weights_seed
+from srm.train.losses import Lesson, ppo_slopes
 from srm.train.nets import Kind, Net, NetConfig, Output, TowerPlan
 from srm.train.optimise import Optimiser
-from srm.train.ppo import Lesson, PpoConfig, ppo_losses, rollout_advantages
+from srm.train.ppo import PpoConfig, rollout_advantages
 from srm.train.returns import explained_variance
 from srm.train.visits import Visits
 from srm.trajectory import Rollout
@@ -125,15 +126,16 @@ class Agac(Learner):
         lesson = Lesson.of(played, advantage, target)
         old = torch.from_numpy(log_probs.reshape(-1, log_probs.shape[-1]))
         means, chance = Means(), self._chance("minibatches")
+        deck = Deck(played, self.ppo.recurrence)
         for _ in range(self.ppo.epochs):
-            for batch in minibatches(played, self.ppo.minibatches, self.ppo.recurrence, chance):
+            for batch in deck.deal(self.ppo.minibatches, chance):
                 said = batch.keep(self.net(batch.seen)[0])
-                losses = ppo_losses(said, lesson, batch.index, self.ppo)
-                losses["loss_adversary"] = loss_adversary(old[batch.index], said["adversary"])
-                losses["loss"] = losses["loss"] + self.config.adversary_weight * losses["loss_adversary"]
-                losses["loss"].backward()
+                losses, *slopes = ppo_slopes(said, lesson, batch.index, self.ppo)
+                torch.autograd.backward((said["logits"], said["value"]), slopes)
+                adversary_loss = loss_adversary(old[batch.index], said["adversary"])
+                (self.config.adversary_weight * adversary_loss).backward()
                 norms = [optimiser.step() for optimiser in self._optimisers.values()]
-                means.add(losses | {"gradient_norm": norms[0]})
+                means.add(losses | {"loss_adversary": adversary_loss, "gradient_norm": norms[0]})
         return means.take() | {
             "explained_variance": explained_variance(value[rollout.real], target[rollout.real]),
             "surprise": float(surprised[rollout.real].mean()),

@@ -65,67 +65,6 @@ def _add_rows(typing: Any, to: Any, at: Any, source: Any, rows: Any) -> Any:
     return types.void(to, at, source, rows), generate
 
 
-@njit(cache=True)
-def look_up(codes, rows, table, bias, taps, positions, out):
-    """out[n, p] = bias + the sum of the table's rows under the kernel at p. `table` and `out` [N, P, 32] are flat."""
-    lags = rows.shape[1]
-    code = np.intp(lags * _LAG)  # numbers of the table between two codes
-    for n in range(len(rows)):
-        first = np.intp(n * positions * FILTERS)
-        for p in range(positions * FILTERS):
-            out[first + p] = bias[p & (FILTERS - 1)]
-        frame = rows[n]
-        for q in range(len(taps)):
-            base, cell = np.intp(taps[q, 0]) * FILTERS, taps[q, 2]
-            to = first + np.intp(taps[q, 1]) * FILTERS
-            k = 0
-            while k + 4 <= lags:  # four lags at a time halve the traffic to `out`
-                a = base + code * codes[frame[k], cell]
-                b = base + _LAG + code * codes[frame[k + 1], cell]
-                c = base + 2 * _LAG + code * codes[frame[k + 2], cell]
-                d = base + 3 * _LAG + code * codes[frame[k + 3], cell]
-                _add_rows(out, to, table, (a, b, c, d))
-                base += 4 * _LAG
-                k += 4
-            while k < lags:
-                _add_rows(out, to, table, (base + code * codes[frame[k], cell],))
-                base += _LAG
-                k += 1
-
-
-@njit(cache=True)
-def look_up_backward(codes, rows, gradient, taps, positions, of_table):
-    """Adds to `of_table` (flat, as `table`) what `gradient` [N, P, 32] (flat) owes to each of its rows."""
-    code = np.intp(rows.shape[1] * _LAG)
-    for n in range(len(rows)):
-        first = np.intp(n * positions * FILTERS)
-        for k in range(rows.shape[1]):
-            frame, base = codes[rows[n, k]], np.intp(k * _LAG)
-            for q in range(len(taps)):
-                to = base + np.intp(taps[q, 0]) * FILTERS + code * frame[taps[q, 2]]
-                _add_rows(of_table, to, gradient, (first + np.intp(taps[q, 1]) * FILTERS,))
-
-
-@njit(cache=True)
-def spread(x, cells, inputs, out):
-    """out[n, j] = x[n, cells[j]], rows of 32; both flat. `inputs` is how many rows x has for each n."""
-    width = len(cells)
-    for n in range(len(out) // (width * FILTERS)):
-        for j in range(width):
-            to = np.intp(n * width + j) * FILTERS
-            _copy_row(out, to, x, np.intp(n * inputs + cells[j]) * FILTERS)
-
-
-@njit(cache=True)
-def spread_backward(gradient, cells, inputs, of_x):
-    """of_x[n, cells[j]] += gradient[n, j], rows of 32; both flat, `of_x` zero at first."""
-    width = len(cells)
-    for n in range(len(gradient) // (width * FILTERS)):
-        for j in range(width):
-            to = np.intp(n * inputs + cells[j]) * FILTERS
-            _add_rows(of_x, to, gradient, (np.intp(n * width + j) * FILTERS,))
-
-
 # PyTorch's ELU takes 1.5 ms for the 524,288 numbers after the first convolution, this one 0.35: exp by a polynomial of
 # degree 6 on [-ln2/2, ln2/2], exact to 2e-7. Contraction only: reassociation would undo the rounding by `_ROUND`.
 _ROUND = np.float32(12582912.0)  # 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
@@ -153,3 +92,77 @@ def elu_backward(gradient, y, of_x):
     """of_x = gradient times the derivative of ELU where it gave y, flat."""
     for i in range(len(gradient)):
         of_x[i] = gradient[i] * (_ONE if y[i] > _ZERO else y[i] + _ONE)
+
+
+@njit(cache=True)
+def look_up(codes, rows, table, bias, taps, cells, out):
+    """out[n, j] = ELU of the first convolution at position cells[j]; `table` and `out` [N, len(cells), 32] are flat."""
+    lags, positions = rows.shape[1], cells.max() + 1
+    code = np.intp(lags * _LAG)  # numbers of the table between two codes
+    at = np.empty(positions * FILTERS, np.float32)  # one sample stays in the nearest cache until it is done
+    for n in range(len(rows)):
+        for p in range(positions):
+            _copy_row(at, np.intp(p * FILTERS), bias, np.intp(0))
+        frame = rows[n]
+        for q in range(len(taps)):
+            base, cell = np.intp(taps[q, 0]) * FILTERS, taps[q, 2]
+            to = np.intp(taps[q, 1]) * FILTERS
+            k = 0
+            while k + 4 <= lags:  # four lags at a time halve the traffic
+                a = base + code * codes[frame[k], cell]
+                b = base + _LAG + code * codes[frame[k + 1], cell]
+                c = base + 2 * _LAG + code * codes[frame[k + 2], cell]
+                d = base + 3 * _LAG + code * codes[frame[k + 3], cell]
+                _add_rows(at, to, table, (a, b, c, d))
+                base += 4 * _LAG
+                k += 4
+            while k < lags:
+                _add_rows(at, to, table, (base + code * codes[frame[k], cell],))
+                base += _LAG
+                k += 1
+        elu(at)
+        for j in range(len(cells)):
+            _copy_row(out, np.intp(n * len(cells) + j) * FILTERS, at, np.intp(cells[j]) * FILTERS)
+
+
+@njit(cache=True)
+def look_up_backward(codes, rows, gradient, y, taps, cells, of_table, of_bias):
+    """Adds to `of_table` and `of_bias` what `gradient` owes to them; it and y are as `out` of `look_up`."""
+    lags, positions, width = rows.shape[1], cells.max() + 1, len(cells)
+    code = np.intp(lags * _LAG)
+    at = np.empty(positions * FILTERS, np.float32)
+    said = np.empty(positions * FILTERS, np.float32)
+    for n in range(len(rows)):
+        at[:] = _ZERO
+        for j in range(width):
+            source, to = np.intp(n * width + j) * FILTERS, np.intp(cells[j]) * FILTERS
+            _add_rows(at, to, gradient, (source,))
+            _copy_row(said, to, y, source)
+        elu_backward(at, said, at)
+        for p in range(positions):
+            _add_rows(of_bias, np.intp(0), at, (np.intp(p * FILTERS),))
+        for k in range(lags):
+            frame, base = codes[rows[n, k]], np.intp(k * _LAG)
+            for q in range(len(taps)):
+                to = base + np.intp(taps[q, 0]) * FILTERS + code * frame[taps[q, 2]]
+                _add_rows(of_table, to, at, (np.intp(taps[q, 1]) * FILTERS,))
+
+
+@njit(cache=True)
+def spread(x, cells, inputs, out):
+    """out[n, j] = x[n, cells[j]], rows of 32; both flat. `inputs` is how many rows x has for each n."""
+    width = len(cells)
+    for n in range(len(out) // (width * FILTERS)):
+        for j in range(width):
+            to = np.intp(n * width + j) * FILTERS
+            _copy_row(out, to, x, np.intp(n * inputs + cells[j]) * FILTERS)
+
+
+@njit(cache=True)
+def spread_backward(gradient, cells, inputs, of_x):
+    """of_x[n, cells[j]] += gradient[n, j], rows of 32; both flat, `of_x` zero at first."""
+    width = len(cells)
+    for n in range(len(gradient) // (width * FILTERS)):
+        for j in range(width):
+            to = np.intp(n * inputs + cells[j]) * FILTERS
+            _add_rows(of_x, to, gradient, (np.intp(n * width + j) * FILTERS,))

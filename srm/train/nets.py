@@ -104,7 +104,7 @@ class LstmBody(nn.Module):
 
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         x = self.convolutions(seen.frames, seen.rows)
-        x = (x if seen.alike is None else x[seen.alike]).view(*seen.begins.shape, -1)
+        x = (x if seen.alike is None else x.index_select(0, seen.alike)).view(*seen.begins.shape, -1)
         memory, said = seen.memory, []
         for step, begins in zip(x, seen.begins, strict=True):
             kept = memory * ~begins[:, None]
@@ -148,7 +148,7 @@ class Tower(nn.Module):
         x, memory = self.body(seen)
         y = self.head(x if self.hidden is None else self.hidden(x))
         if seen.alike is not None and not self.body.memory:
-            y = y[seen.alike]
+            y = y.index_select(0, seen.alike)
         parts = y.split([output.size for output in self.plan.outputs], dim=1)
         said = {
             output.name: part.squeeze(1) if output.size == 1 else part
@@ -200,6 +200,9 @@ class Net(nn.Module):
 
     def forward(self, seen: Seen) -> tuple[dict[str, Tensor], Tensor]:
         """Every output of every tower, and all memories after the last step side by side."""
+        if len(self._memories) == 1:
+            (tower,) = self.towers.values()
+            return tower(seen)
         outputs: dict[str, Tensor] = {}
         memories = []
         for tower, memory in zip(self.towers.values(), seen.memory.split(self._memories, dim=1), strict=True):
@@ -207,7 +210,7 @@ class Net(nn.Module):
             said, memory_after = tower(own)
             outputs |= said
             memories.append(memory_after)
-        return outputs, memories[0] if len(memories) == 1 else torch.cat(memories, dim=1)
+        return outputs, torch.cat(memories, dim=1)
 
     @contextmanager
     def fixed(self) -> Iterator[None]:

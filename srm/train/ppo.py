@@ -1,25 +1,20 @@
-"""Proximal policy optimisation: the losses as functions, and the learner.
-
-    n samples of a minibatch; A actions
-
-A learner has two verbs: `collect` plays a rollout, `update` learns from it and from what it was paid, whoever pays.
-"""
+"""Proximal policy optimisation: its settings, and the learner. Its losses are in `losses.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from srm.errors import RunError
 from srm.task.worlds import Worlds
-from srm.train.batches import minibatches
-from srm.train.collect import Played, Player, log_prob_of, values_after
+from srm.train.batches import Deck
+from srm.train.collect import Played, Player, values_after
 from srm.train.learner import Learner, Means, weights_seed
+from srm.train.losses import Lesson, ppo_slopes
 from srm.train.nets import Kind, Net, NetConfig, Output, TowerPlan
 from srm.train.optimise import Optimiser
 from srm.train.returns import advantages, explained_variance
@@ -78,83 +73,6 @@ class PpoConfig:
         )
 
 
-# Maths
-
-
-def loss_policy(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """PPO's clipped surrogate: -min(ratio * A, clip(ratio, 1 - c, 1 + c) * A), mean over n."""
-    ratio = (log_prob - old_log_prob).exp()
-    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
-
-
-def loss_value(value: Tensor, old_value: Tensor, target: Tensor, clip: float | None) -> Tensor:
-    """Half the squared error, or the larger one of the value moved at most `clip` from where it was; mean over n."""
-    error = (value - target).square()
-    if clip is not None:
-        moved = old_value + (value - old_value).clamp(-clip, clip)
-        error = torch.maximum(error, (moved - target).square())
-    return 0.5 * error.mean()
-
-
-def normalised(advantage: Tensor, floor: float = 1e-8) -> Tensor:
-    """Mean 0 and spread 1, or less where the spread (with n - 1, as Stable-Baselines3 and CleanRL) is near the floor."""
-    return (advantage - advantage.mean()) / (advantage.std() + floor)
-
-
-def entropy_of(log_probs: Tensor) -> Tensor:
-    """Of each of n policies, [n]."""
-    return -(log_probs.exp() * log_probs).sum(dim=1)
-
-
-def approx_kl(log_prob: Tensor, old_log_prob: Tensor) -> Tensor:
-    """How far the policy has moved: mean of ratio - 1 - log ratio, never negative."""
-    change = log_prob - old_log_prob
-    return (change.exp() - 1 - change).mean()
-
-
-# Learning
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What is to be learnt from each of the T * B steps of a rollout; all [T * B]."""
-
-    actions: Tensor
-    log_prob: Tensor  # of the policy that played
-    value: Tensor
-    advantage: Tensor
-    target: Tensor
-
-    @staticmethod
-    def of(played: Played, advantage: np.ndarray, target: np.ndarray) -> Lesson:
-        steps = played.rollout.steps
-        log_prob = log_prob_of(played.outputs["logits"][:steps], played.rollout.actions)
-        value = played.outputs["value"][:steps]
-        numbers = (torch.from_numpy(part.astype(np.float32)).view(-1) for part in (log_prob, value, advantage, target))
-        return Lesson(torch.from_numpy(played.rollout.actions).view(-1), *numbers)
-
-
-def ppo_losses(said: Mapping[str, Tensor], lesson: Lesson, at: Tensor, config: PpoConfig) -> dict[str, Tensor]:
-    """Every loss of the steps `at` [n] of a lesson, of which the net says `said` [n, ...]; `loss` is the one to go down."""
-    value = said["value"]
-    log_probs = torch.log_softmax(said["logits"], dim=1)
-    log_prob = log_probs.gather(1, lesson.actions[at, None]).squeeze(1)
-    old = lesson.log_prob[at]
-    policy = loss_policy(log_prob, old, normalised(lesson.advantage[at], config.advantage_floor), config.clip)
-    critic = loss_value(value, lesson.value[at], lesson.target[at], config.value_clip)
-    entropy = entropy_of(log_probs).mean()
-    losses = {
-        "loss": policy + config.value_weight * critic - config.entropy_weight * entropy,
-        "loss_policy": policy,
-        "loss_value": critic,
-        "entropy": entropy,
-    }
-    with torch.no_grad():
-        losses["approx_kl"] = approx_kl(log_prob, old)
-        losses["clip_fraction"] = ((log_prob - old).exp() - 1).abs().gt(config.clip).float().mean()
-    return losses
-
-
 class Ppo(Learner):
     """PPO on whatever the rollout was paid."""
 
@@ -186,10 +104,12 @@ def ppo_update(
     target = advantage + value
     lesson = Lesson.of(played, advantage, target)
     means = Means()
+    deck = Deck(played, config.recurrence)
     for _ in range(config.epochs):
-        for batch in minibatches(played, config.minibatches, config.recurrence, chance):
-            losses = ppo_losses(batch.keep(net(batch.seen)[0]), lesson, batch.index, config)
-            losses["loss"].backward()
+        for batch in deck.deal(config.minibatches, chance):
+            said = batch.keep(net(batch.seen)[0])
+            losses, *slopes = ppo_slopes(said, lesson, batch.index, config)
+            torch.autograd.backward((said["logits"], said["value"]), slopes)
             means.add(losses | {"gradient_norm": optimiser.step()})
     return means.take() | {"explained_variance": explained_variance(value[rollout.real], target[rollout.real])}
 

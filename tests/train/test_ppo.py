@@ -7,20 +7,20 @@ import pytest
 import torch
 
 from srm.errors import RunError
-from srm.train.batches import minibatches
+from srm.train.batches import Batch, Deck, looks
 from srm.train.loop import task_pay, train
-from srm.train.nets import NetConfig
-from srm.train.ppo import (
+from srm.train.losses import (
     Lesson,
-    Ppo,
-    PpoConfig,
     approx_kl,
     entropy_of,
     loss_policy,
     loss_value,
     normalised,
     ppo_losses,
+    ppo_slopes,
 )
+from srm.train.nets import NetConfig
+from srm.train.ppo import Ppo, PpoConfig
 from tests.train.clockwork import Clockwork, Numbers
 
 SMALL = PpoConfig(worlds=2, steps=12, epochs=2, minibatches=3)
@@ -155,25 +155,80 @@ def test_losses_and_gradients_equal_those_of_stable_baselines3() -> None:
         torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
 
 
-# The learner
+@pytest.mark.parametrize("value_clip", [None, 0.2])
+def test_the_fast_losses_and_gradients_equal_the_meaning(value_clip: float | None) -> None:
+    chance = np.random.default_rng(0)
+    steps, n, actions = 300, 200, 7
+    logits = torch.tensor(2 * chance.normal(size=(n, actions)), dtype=torch.float32, requires_grad=True)
+    said = {"logits": logits, "value": torch.tensor(chance.normal(size=n), dtype=torch.float32, requires_grad=True)}
+    numbers = (torch.tensor(chance.normal(size=steps), dtype=torch.float32) for _ in range(4))
+    log_prob, *rest = numbers
+    lesson = Lesson(torch.tensor(chance.integers(0, actions, steps)), -log_prob.abs() - 0.5, *rest)
+    at = torch.tensor(chance.permutation(steps)[:n])
+    config = PpoConfig(value_clip=value_clip, entropy_weight=0.3, advantage_floor=0.1)
+    slow = ppo_losses(said, lesson, at, config)
+    truth = torch.autograd.grad(slow["loss"], [said["logits"], said["value"]])
+    fast, *slopes = ppo_slopes(said, lesson, at, config)
+    assert fast == pytest.approx({name: loss.item() for name, loss in slow.items()}, rel=1e-4)
+    for mine, its in zip(slopes, truth, strict=True):
+        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("recurrence", [1, 4])
-def test_every_real_step_is_in_one_minibatch(recurrence: int) -> None:
-    played = learner("lstm").player.collect()
-    batches = list(minibatches(played, 3, recurrence, np.random.default_rng(0)))
+# Minibatches
+
+
+def dealt(kind: str, recurrence: int = 1, count: int = 3) -> tuple[Ppo, list[Batch]]:
+    one = learner(kind, config=PpoConfig(2, 60, 1, count))  # long enough for episodes to repeat themselves
+    one.collect()
+    assert one._played is not None
+    return one, list(Deck(one._played, recurrence).deal(count, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize(("kind", "recurrence"), [("cnn", 1), ("mlp", 1), ("lstm", 1), ("lstm", 4)])
+def test_every_real_step_is_in_one_minibatch(kind: str, recurrence: int) -> None:
+    one, batches = dealt(kind, recurrence)
     found = np.concatenate([batch.index.numpy() for batch in batches])
-    assert sorted(found) == np.flatnonzero(played.rollout.real).tolist()
+    assert sorted(found) == np.flatnonzero(one._played.rollout.real).tolist()  # type: ignore[union-attr]
     assert all(len(batch.seen.begins) == recurrence for batch in batches)
 
 
+@pytest.mark.parametrize(("kind", "recurrence"), [("cnn", 1), ("mlp", 1), ("lstm", 1), ("lstm", 4)])
+def test_steps_that_look_alike_are_looked_at_once_and_said_the_same_of(kind: str, recurrence: int) -> None:
+    one, batches = dealt(kind, recurrence)
+    played = one._played
+    assert played is not None
+    for batch in batches:
+        said = batch.keep(one.net(batch.seen)[0])
+        assert batch.seen.alike is not None
+        assert len(batch.seen.rows) == batch.seen.alike.max() + 1 < len(batch.seen.alike)
+        truth = played.outputs["logits"][:-1].reshape(-1, 3)[batch.index]
+        np.testing.assert_allclose(said["logits"].detach().numpy(), truth, atol=1e-5)
+
+
+def test_looks_differ_where_any_frame_does() -> None:
+    chance = np.random.default_rng(0)
+    frames = chance.integers(0, 3, (50, 4)).astype(np.uint8)
+    rows = chance.integers(0, 50, (500, 2))
+    seen = [tuple(frames[row].ravel()) for row in rows]
+    assert len(set(seen)) == len(np.unique(looks(frames, rows))) < 500
+    assert len({*zip(seen, looks(frames, rows).tolist(), strict=True)}) == len(set(seen))
+
+
 def test_sequences_follow_one_world_from_the_memory_stored_at_their_start() -> None:
-    played = learner("lstm").player.collect()
-    memory = played.memory.reshape(-1, played.memory.shape[2])
-    for batch in minibatches(played, 2, 4, np.random.default_rng(0)):
-        rows = batch.seen.rows.reshape(4, -1)  # frames are numbered t * B + b, one to a step
-        assert (np.diff(rows.astype(int), axis=0) == 2).all()
-        assert np.array_equal(batch.seen.memory.numpy(), memory[rows[0]])
+    one, batches = dealt("lstm", recurrence=4, count=2)
+    played = one._played
+    assert played is not None
+    views, memory = played.rollout.views[:-1].reshape(-1, 147), played.memory.reshape(-1, one.net.memory)
+    for batch in batches:
+        assert batch.seen.alike is not None
+        seen = played.frames[batch.seen.rows[batch.seen.alike, 0]].reshape(4, len(batch.seen.memory), -1)
+        for sequence, start in enumerate(batch.seen.memory.numpy()):
+            first = np.flatnonzero((memory[:120] == start).all(axis=1))
+            ways = [one.net.encode(views[step : step + 8 : 2].reshape(-1, 7, 7, 3)) for step in first if step <= 112]
+            assert any(np.array_equal(seen[:, sequence], way) for way in ways)
+
+
+# The learner
 
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])

@@ -1,0 +1,226 @@
+"""How fast the policy learners are: ratios to their own gradients and to Stable-Baselines3, all measured in one run.
+
+    python benchmarks/train.py [--rounds 4] [--skip-slow]
+
+One process, one thread; every contender has 64 worlds, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
+convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units). Contenders take turns, round by round, and the
+fastest round of each counts, in processor time: another program on the machine slows all of them, not one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace
+from srm.train.batches import Batch, Deck
+from srm.train.nets import Kind, NetConfig
+from srm.train.ppo import Ppo, PpoConfig
+
+ENV = "MiniGrid-DoorKey-8x8-v0"
+CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8)
+FRAMES = CONFIG.worlds * CONFIG.steps
+IDS = NetConfig(cells="ids")
+
+
+class TorchCnn(nn.Module):
+    """The same function as ours on frames [N, 12, 7, 7] of floats, by PyTorch's own convolutions in their fastest layout."""
+
+    def __init__(self, channels: int = 12) -> None:
+        super().__init__()
+        self.first, *rest = (nn.Conv2d(size, 32, 3, 2) for size in (channels, 32, 32))
+        self.rest, self.wide, self.head = nn.ModuleList(rest), nn.Linear(32, 256), nn.Linear(256, 8)
+        self.to(memory_format=torch.channels_last)
+
+    def features(self, x: Tensor) -> Tensor:
+        x = functional.elu(self.first(functional.pad(x, (1, 1, 1, 1))))
+        for convolution in self.rest:
+            x = functional.elu(convolution(functional.pad(x, (0, 1, 0, 1))))
+        return functional.elu(self.wide(x.flatten(1)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.features(x))
+
+
+# Contenders: each returns a function that does one round and the frames of a round
+
+
+def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], int]:
+    learner = Ppo(worlds, kind, net, CONFIG, seed=0)
+
+    def round() -> None:
+        rollout = learner.collect()
+        learner.update(rollout, rollout.task_reward)
+
+    return round, FRAMES
+
+
+def our_gradients(kind: Kind, net: NetConfig) -> tuple[Callable[[], None], int]:
+    """The passes of an update, on minibatches that lie ready, with nothing else."""
+    learner = Ppo(EnvPoolWorlds(ENV, CONFIG.worlds, seed=0), kind, net, CONFIG, seed=0)
+    learner.collect()
+    assert learner._played is not None
+    dealt: list[Batch] = list(Deck(learner._played, 1).deal(CONFIG.minibatches, np.random.default_rng(0)))
+    slopes = [(torch.randn(len(batch.index), 7), torch.randn(len(batch.index))) for batch in dealt]
+
+    def round() -> None:
+        for _ in range(CONFIG.epochs):
+            for batch, slope in zip(dealt, slopes, strict=True):
+                said, _ = learner.net(batch.seen)
+                torch.autograd.backward((said["logits"], said["value"]), slope)
+                learner.net.zero_grad()
+
+    return round, FRAMES
+
+
+def torch_gradients() -> tuple[Callable[[], None], int]:
+    """The same through PyTorch's convolutions, on floats that lie ready."""
+    net, size = TorchCnn(), FRAMES // CONFIG.minibatches
+    x = torch.rand(size, 12, 7, 7).contiguous(memory_format=torch.channels_last)
+    slope = torch.randn(size, 8)
+
+    def round() -> None:
+        for _ in range(CONFIG.epochs * CONFIG.minibatches):
+            net(x).backward(slope)
+            net.zero_grad()
+
+    return round, FRAMES
+
+
+def sb3(worlds: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
+    """Stable-Baselines3's PPO, or sb3-contrib's with an LSTM, on the same worlds."""
+    from sb3_contrib import RecurrentPPO
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from stable_baselines3.common.vec_env import VecFrameStack
+
+    class Extractor(BaseFeaturesExtractor):
+        def __init__(self, space: gymnasium.spaces.Box) -> None:
+            super().__init__(space, 256)
+            self.last = space.shape[0] == 7  # it turns what it takes for a picture, a single frame, channels first
+            self.cnn = TorchCnn(space.shape[2] if self.last else space.shape[0])
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = x.permute(0, 3, 1, 2) if self.last else x
+            return self.cnn.features(x.contiguous(memory_format=torch.channels_last))
+
+    shared: dict[str, Any] = {"features_extractor_class": Extractor, "net_arch": [], "ortho_init": False}
+    steps: dict[str, Any] = {"n_steps": CONFIG.steps, "n_epochs": CONFIG.epochs, "learning_rate": 3e-4, "device": "cpu"}
+    vector = Sb3Worlds(worlds)
+    if recurrent:
+        shared |= {"lstm_hidden_size": 32, "enable_critic_lstm": False, "shared_lstm": True}
+        agent: Any = RecurrentPPO("CnnLstmPolicy", vector, batch_size=1024, policy_kwargs=shared, **steps)
+    else:
+        agent = PPO("CnnPolicy", VecFrameStack(vector, 4), batch_size=1024, policy_kwargs=shared, **steps)
+    return lambda: agent.learn(FRAMES, reset_num_timesteps=False), FRAMES
+
+
+class Sb3Worlds:
+    """Our worlds as a vector environment of Stable-Baselines3."""
+
+    def __new__(cls, worlds: Any) -> Any:
+        from stable_baselines3.common.vec_env import VecEnv
+
+        class Vector(VecEnv):
+            def __init__(self) -> None:
+                space = gymnasium.spaces.Box(0, 255, worlds.view_shape, np.uint8)
+                super().__init__(worlds.count, space, gymnasium.spaces.Discrete(worlds.actions))
+
+            def reset(self) -> np.ndarray:
+                return worlds.reset()[0]
+
+            def step_async(self, actions: np.ndarray) -> None:
+                self.actions = actions
+
+            def step_wait(self) -> Any:
+                step = worlds.step(self.actions)
+                infos: list[dict[str, Any]] = [{} for _ in range(worlds.count)]
+                return step.views, step.task_reward, step.ended | step.cut, infos
+
+            def close(self) -> None:
+                worlds.close()
+
+            def get_attr(self, name: str, indices: Any = None) -> list[Any]:
+                return [None] * worlds.count
+
+            def set_attr(self, name: str, value: Any, indices: Any = None) -> None:
+                pass
+
+            def env_method(self, name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:
+                return []
+
+            def env_is_wrapped(self, wrapper: Any, indices: Any = None) -> list[bool]:
+                return [False] * worlds.count
+
+        return Vector()
+
+
+def minigrid_worlds() -> GymnasiumWorlds:
+    vector = gymnasium.make_vec(ENV, CONFIG.worlds, vectorization_mode="sync", wrappers=[ShowPlace])
+    return GymnasiumWorlds(vector, seed=0, env_id=ENV)
+
+
+def measure(contenders: dict[str, tuple[Callable[[], None], int]], rounds: int) -> dict[str, float]:
+    """Frames a second of each, from its fastest round after one to warm up."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for turn in range(rounds + 1):
+        for name, (round, _) in contenders.items():
+            start = time.process_time()
+            round()
+            if turn:
+                best[name] = min(best[name], time.process_time() - start)
+    return {name: frames / best[name] for name, (_, frames) in contenders.items()}
+
+
+def main() -> None:
+    import minigrid  # noqa: F401  (its import registers the MiniGrid environments)
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=4, help="rounds of each contender, after one to warm up")
+    parser.add_argument("--skip-slow", action="store_true", help="leave out Stable-Baselines3 on the minigrid package")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+
+    def pool() -> EnvPoolWorlds:
+        return EnvPoolWorlds(ENV, CONFIG.worlds, seed=0)
+
+    contenders = {
+        "PPO CNN": ours("cnn", IDS, pool()),
+        "PPO CNN, one-hot cells": ours("cnn", NetConfig(), pool()),
+        "gradients of the CNN, ours": our_gradients("cnn", IDS),
+        "gradients of the CNN, torch": torch_gradients(),
+        "PPO LSTM": ours("lstm", IDS, pool()),
+        "SB3 PPO CNN": sb3(pool(), recurrent=False),
+        "SB3 RecurrentPPO": sb3(pool(), recurrent=True),
+    }
+    if not arguments.skip_slow:
+        contenders["SB3 PPO CNN, minigrid worlds"] = sb3(minigrid_worlds(), recurrent=False)
+        contenders["SB3 RecurrentPPO, minigrid worlds"] = sb3(minigrid_worlds(), recurrent=True)
+    speed = measure(contenders, arguments.rounds)
+    for name, frames in speed.items():
+        print(f"{name:<36} {frames:>9,.0f} frames/s")
+    for mine, other in (
+        ("PPO CNN", "gradients of the CNN, ours"),
+        ("PPO CNN", "gradients of the CNN, torch"),
+        ("PPO CNN", "SB3 PPO CNN"),
+        ("PPO CNN", "SB3 PPO CNN, minigrid worlds"),
+        ("PPO LSTM", "PPO CNN"),
+        ("PPO LSTM", "SB3 RecurrentPPO"),
+        ("PPO LSTM", "SB3 RecurrentPPO, minigrid worlds"),
+    ):
+        if other in speed:
+            print(f"{mine} / {other}: {speed[mine] / speed[other]:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from srm.chance import stream
 from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
-from srm.experiment.training import Training, TrainingRun
+from srm.experiment.training import Training, TrainingRun, versions
+from srm.trajectory import Demonstrations
+
+if TYPE_CHECKING:
+    from srm.task.table import Task
+    from srm.train.actor import Actor
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,12 @@ class Eval:
     json: bool = False
     """print JSON"""
     replays: Path | None = None
-    """write the episodes of the first worlds to this file, to be looked at with `srm demo show`"""
+    """also play ten episodes in the environment's own package and write them to this file, for `srm demo show`"""
 
     def run(self) -> int:
         from srm.experiment.policy import read_policy
         from srm.task.table import find_task
+        from srm.train.actor import Actor
         from srm.train.trial import mean_estimate, share_estimate, trial
 
         torch.set_num_threads(1)
@@ -111,6 +118,8 @@ class Eval:
         net = trained.net(worlds)
         found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
         worlds.close()
+        if self.replays is not None:
+            save_replays(task, Actor(net, self.seed, greedy=self.play == "greedy"), self.seed, self.replays)
         told = {
             "return": mean_estimate(found.total),
             "success": share_estimate(found.solved),
@@ -127,6 +136,18 @@ class Eval:
 
 
 EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
+
+
+def save_replays(task: Task, actor: Actor, seed: int, path: Path, count: int = 10) -> None:
+    """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
+    from srm.experiment.episodes import play
+    from srm.task.demos import save
+
+    env = task.environment(task.env_id)
+    seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
+    played = tuple(play(env, actor, world_seed)[0] for world_seed in seeds)
+    env.close()
+    save(Demonstrations(task.name, task.env_id, task.words.name, versions(), tuple(seeds), played), path)
 
 
 def _folder(training: Training) -> Path:

@@ -125,6 +125,15 @@ def test_eval_carries_a_policy_to_another_environment(finished: Path, capsys: py
     assert "MiniGrid-DoorKey-6x6-v0, 2 episodes" in capsys.readouterr().out
 
 
+def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) -> None:
+    from srm.task.demos import load
+
+    path = tmp_path / "replays.npz"
+    assert main(["eval", str(finished), "--episodes", "1", "--replays", str(path)]) == 0
+    replays = load(path)
+    assert (len(replays), replays.env_id) == (10, "MiniGrid-DoorKey-5x5-v0")
+
+
 def test_eval_refuses_damaged_weights_by_name(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weights = finished / "policy.safetensors"
     whole = weights.read_bytes()

@@ -24,6 +24,28 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Coefficients:
+    """d pay / d holes under K assignments, guards held fixed. Few entries depend on many holes, so only the R pairs of an entry and a
+    hole that can depend on each other are kept."""
+
+    shape: tuple[int, int, int]  # K, N, H
+    entry: Array  # [R]
+    hole: Array  # [R]
+    value: Floats  # [R, K]
+
+    def dense(self) -> Floats:
+        """[K, N, H]."""
+        spread = np.zeros(self.shape)
+        spread[:, self.entry, self.hole] = self.value.T
+        return spread
+
+    def pull(self, weights: Floats) -> Floats:
+        """d (sum of weights * pay) / d holes, [K, H], for weights [K, N]."""
+        pulled = self.value * weights.T[self.entry]  # [R, K]
+        return np.stack([pulled[self.hole == hole].sum(axis=0) for hole in range(self.shape[2])], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class Paid:
     """What K assignments pay for the N entries of a rollout; every other step pays 0."""
 
@@ -33,7 +55,7 @@ class Paid:
     world: Array  # [N]
     pay: Floats  # [K, N]
     rule: Array  # [K, N] which rule of `machine.rules` fired, or IDLE
-    coefficients: Floats | None  # [K, N, H] d pay / d holes, guards held fixed
+    coefficients: Coefficients | None
 
     def dense(self) -> Floats:
         """[K, T, B]."""
@@ -77,7 +99,7 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
         entries.world,
         paid.T,
         rule.T,
-        None if slopes is None else slopes.transpose(2, 0, 1),
+        Coefficients((count, len(entries), tables.holes), *slopes) if slopes else None,
     )
 
 

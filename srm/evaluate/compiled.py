@@ -10,7 +10,7 @@ import ctypes
 from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,8 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(_module().__file__)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     library.srm_walk.argtypes = [pointer] * 8
-    library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 7]
+    library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 8]
+    library.srm_rows.argtypes, library.srm_rows.restype = [pointer, pointer, number, pointer], number
     library.srm_release.argtypes, library.srm_release.restype = [pointer], None
     return library
 
@@ -185,21 +186,40 @@ def walk(
     return entries, begun, clash
 
 
+class Slopes(NamedTuple):
+    """d pay / d holes, for the R pairs of an entry and a hole that the entry's pay can depend on."""
+
+    entry: Array  # [R]
+    hole: Array  # [R]
+    value: Array  # [R, K]
+
+
 def pay(
     tables: CompiledTables, entries: Entries, holes: Array, nodes: Array, moving: Array, *, coefficients: bool
-) -> tuple[Array, Array | None, Array, Array]:
-    """Pay [N, K], its slopes [N, H, K] if asked for, the rule that fired [N, K], and (entry, rule, rule, assignment) of two
-    rules that hold together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
+) -> tuple[Array, Slopes | None, Array, Array]:
+    """Pay [N, K], its slopes if asked for, the rule that fired [N, K], and (entry, rule, rule, assignment) of two rules that hold
+    together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
     shape = len(entries), holes.shape[1]
     paid, fired = np.zeros(shape), np.empty(shape, np.int32)
-    slopes = np.zeros((shape[0], holes.shape[0], shape[1])) if coefficients else None
-    clash = _pay(tables, entries, None, holes, nodes, moving, paid, slopes, fired)
+    rows, slopes = _rows(tables, entries, holes.shape) if coefficients else (None, None)
+    value = slopes.value if slopes else None
+    clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, fired)
     return paid, slopes, fired, clash
+
+
+def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> tuple[Array, Slopes]:
+    holes, count = shape
+    rows = np.empty((len(entries), holes), np.int32)
+    pairs = _library().srm_rows(
+        ctypes.byref(tables.structure), ctypes.byref(entries.structure), len(entries), _at(rows)
+    )
+    entry, hole = np.nonzero(rows >= 0)
+    return rows, Slopes(entry, hole, np.zeros((pairs, count)))
 
 
 def move_on(tables: CompiledTables, entries: Entries, chosen: Array, holes: Array, nodes: Array, moving: Array) -> None:
     """Moves `nodes` [B, K] and `moving` [B, D, K] on along the chosen entries [n], which have been paid before."""
-    _pay(tables, entries, chosen, holes, nodes, moving, None, None, None)
+    _pay(tables, entries, chosen, holes, nodes, moving, None, None, None, None)
 
 
 def _pay(
@@ -210,6 +230,7 @@ def _pay(
     nodes: Array,
     moving: Array,
     paid: Array | None,
+    rows: Array | None,
     slopes: Array | None,
     fired: Array | None,
 ) -> Array:
@@ -220,7 +241,7 @@ def _pay(
         _at(chosen),
         len(entries) if chosen is None else len(chosen),
         holes.shape[1],
-        *map(_at, (holes, nodes, moving, paid, slopes, fired, clash)),
+        *map(_at, (holes, nodes, moving, paid, rows, slopes, fired, clash)),
     )
     if failed:
         raise MemoryError("paying a rollout")

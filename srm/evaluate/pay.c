@@ -16,7 +16,8 @@ typedef struct {
     double *value;  /* [K] */
     uint8_t *claimed; /* [K] the assignments under which the candidate fires */
     uint8_t *stack;   /* [deepest, K] */
-    uint8_t *touched; /* [N, H] rows of the slopes that are not all 0 */
+    Ints rows;        /* [N, H] where the slopes of an entry along a hole are kept, or NONE */
+    double *slopes;   /* [rows, K], or NULL */
 } Run;
 
 static void add_group(const Run *r, int group, double coefficient, double *out) {
@@ -45,16 +46,14 @@ static int evaluate(const Run *r, int form, int at, double *out) {
     return at;
 }
 
-/* Adds d form / d holes to the entry's slopes [H, K] where the candidate fires. Rows of holes that are not in the form are not
-   touched: they are most of the memory, and its pages stay those that the system hands out as zeros. */
-static void differentiate(const Run *r, int form, int at, int entry, double *slopes) {
+/* Adds d form / d holes to the entry's slopes where the candidate fires. */
+static void differentiate(const Run *r, int form, int at, int entry) {
     const Tables *t = r->t;
     for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++) {
         double coefficient = r->e->coefficients[at];
         int hole = t->group_hole[group], low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
         if (hole == NONE || coefficient == 0) continue;
-        double *slope = slopes + ((int64_t)entry * t->holes + hole) * r->count;
-        r->touched[(int64_t)entry * t->holes + hole] = 1;
+        double *slope = r->slopes + r->rows[(int64_t)entry * t->holes + hole] * r->count;
         for (int64_t k = 0; low == high && k < r->count; k++) slope[k] += r->claimed[k] ? coefficient : 0;
         for (int64_t k = 0; low < high && k < r->count; k++) {
             double value = coefficient;
@@ -65,10 +64,11 @@ static void differentiate(const Run *r, int form, int at, int entry, double *slo
 }
 
 /* Forgets the slopes of the entry's earlier pay where the candidate fires. */
-static void forget_slopes(const Run *r, int entry, double *slopes) {
-    for (int64_t row = (int64_t)entry * r->t->holes; row < ((int64_t)entry + 1) * r->t->holes; row++)
-        for (int64_t k = 0; r->touched[row] && k < r->count; k++)
-            if (r->claimed[k]) slopes[row * r->count + k] = 0;
+static void forget_slopes(const Run *r, int entry) {
+    Ints rows = r->rows + (int64_t)entry * r->t->holes;
+    for (int hole = 0; hole < r->t->holes; hole++)
+        for (int64_t k = 0; rows[hole] != NONE && k < r->count; k++)
+            if (r->claimed[k]) r->slopes[rows[hole] * r->count + k] = 0;
 }
 
 /* One loop for each relation, so that each can work on several assignments at once. */
@@ -163,40 +163,40 @@ static void move(const Run *r, int entry, const int32_t *fired) {
             if (fired[k] != NONE) r->node[k] = t->rule_target[fired[k]];
 }
 
-/* Pays the entry by the form where the candidate fires, whatever it was paid before. */
-static void settle(const Run *r, int form, int at, int entry, double *paid, double *slopes) {
+/* Pays the entry by the form where the candidate fires. */
+static void settle(const Run *r, int form, int at, int entry, double *paid) {
     evaluate(r, form, at, r->value);
-    for (int64_t k = 0; k < r->count; k++) paid[entry * r->count + k] = r->claimed[k] ? r->value[k] : paid[entry * r->count + k];
-    if (!slopes) return;
-    forget_slopes(r, entry, slopes);
-    differentiate(r, form, at, entry, slopes);
+    paid += entry * r->count;
+    for (int64_t k = 0; k < r->count; k++) paid[k] = r->claimed[k] ? r->value[k] : paid[k];
+    if (r->slopes) differentiate(r, form, at, entry);
 }
 
-static void repay(const Run *r, int candidate, double *paid, double *slopes) {
+static void repay(const Run *r, int candidate, double *paid) {
     const Entries *e = r->e;
     for (int i = e->repay_from[candidate]; i < e->repay_from[candidate + 1]; i++) {
-        int form = r->t->change_form[e->repay_change[i]];
-        settle(r, form, e->repay_coefficient_from[i], e->repay_entry[i], paid, slopes);
+        if (r->slopes) forget_slopes(r, e->repay_entry[i]);
+        settle(r, r->t->change_form[e->repay_change[i]], e->repay_coefficient_from[i], e->repay_entry[i], paid);
     }
 }
 
 /* A rule that fires under every assignment, and is the only one: most are. */
-static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing, double *paid, double *slopes) {
+static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing, double *paid) {
     int rule = r->e->rule[candidate], form = r->t->rule_pay[rule], at = r->e->coefficient_from[candidate];
     for (int64_t k = 0; k < r->count; k++) firing[k] = rule;
     if (!paid) return;
     evaluate(r, form, at, paid + entry * r->count);
-    if (slopes || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1]) memset(r->claimed, 1, (size_t)r->count);
-    if (slopes) differentiate(r, form, at, entry, slopes);
-    repay(r, candidate, paid, slopes);
+    if (r->slopes || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1])
+        memset(r->claimed, 1, (size_t)r->count);
+    if (r->slopes) differentiate(r, form, at, entry);
+    repay(r, candidate, paid);
 }
 
 /* The candidates of an entry, in the order of the text; `clash` tells of two that hold together. */
-static void fire(const Run *r, int entry, int32_t *firing, double *paid, double *slopes, int64_t clash[4]) {
+static void fire(const Run *r, int entry, int32_t *firing, double *paid, int64_t clash[4]) {
     const Entries *e = r->e;
     int first = e->candidate_from[entry], end = e->candidate_from[entry + 1];
     if (end - first == 1 && e->sure[first] && !r->t->dynamic_node) {
-        fire_surely(r, entry, first, firing, paid, slopes);
+        fire_surely(r, entry, first, firing, paid);
         return;
     }
     for (int64_t k = 0; first == end && k < r->count; k++) firing[k] = NONE;
@@ -207,8 +207,8 @@ static void fire(const Run *r, int entry, int32_t *firing, double *paid, double 
         int64_t twice = claim(r, rule, candidate == first, firing);
         if (twice != NONE && clash[0] < 0) clash[0] = entry, clash[1] = firing[twice], clash[2] = rule, clash[3] = twice;
         if (!paid) continue;
-        settle(r, r->t->rule_pay[rule], at, entry, paid, slopes);
-        repay(r, candidate, paid, slopes);
+        settle(r, r->t->rule_pay[rule], at, entry, paid);
+        repay(r, candidate, paid);
     }
 }
 
@@ -217,18 +217,17 @@ static void forget_episode(const Run *r) {
     memset(r->moving, 0, (size_t)(r->t->dynamic * r->count) * sizeof *r->moving);
 }
 
-/* Fills paid [N, K], slopes [N, H, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only moves on along
+/* Fills paid [N, K], slopes [rows, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only moves on along
    those entries, which have been paid before. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1 when out of memory. `clash`
    is entry, two rules and the assignment under which both hold, or -1. */
 int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int64_t count, Reals holes, int32_t *nodes,
-            double *moving, double *paid, double *slopes, int32_t *fired, int64_t clash[4]) {
-    Run r = {.t = t, .e = e, .count = count, .holes = holes};
+            double *moving, double *paid, Ints rows, double *slopes, int32_t *fired, int64_t clash[4]) {
+    Run r = {.t = t, .e = e, .count = count, .holes = holes, .rows = rows, .slopes = slopes};
     r.value = malloc(((size_t)count + 1) * sizeof *r.value);
     r.claimed = malloc((size_t)count + 1);
     r.stack = malloc(((size_t)t->longest_guard + 1) * (size_t)count + 1);
-    r.touched = slopes ? calloc((size_t)entries * (size_t)t->holes + 1, 1) : NULL;
     int32_t *unkept = malloc(((size_t)count + 1) * sizeof *unkept);
-    int failed = !r.value || !r.claimed || !r.stack || (slopes && !r.touched) || !unkept;
+    int failed = !r.value || !r.claimed || !r.stack || !unkept;
     memset(clash, -1, 4 * sizeof *clash);
     for (int64_t i = 0; i < entries && !failed; i++) {
         int entry = chosen ? chosen[i] : (int)i, world = e->world[entry];
@@ -236,9 +235,40 @@ int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int
         r.node = nodes + world * count;
         r.moving = moving + (int64_t)world * t->dynamic * count;
         if (e->first[entry]) forget_episode(&r);
-        fire(&r, entry, firing, paid, slopes, clash);
+        fire(&r, entry, firing, paid, clash);
         if (t->dynamic || t->dynamic_node) move(&r, entry, firing);
     }
-    free(r.value), free(r.claimed), free(r.stack), free(r.touched), free(unkept);
+    free(r.value), free(r.claimed), free(r.stack), free(unkept);
     return failed;
+}
+
+static void mark(const Tables *t, const Entries *e, int form, int at, int entry, int32_t *rows) {
+    for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++)
+        if (t->group_hole[group] != NONE && e->coefficients[at] != 0) rows[(int64_t)entry * t->holes + t->group_hole[group]] = 0;
+}
+
+/* Where an open guard's pay begins: after the comparisons that are open. */
+static int pay_at(const Tables *t, const Entries *e, int candidate) {
+    int rule = e->rule[candidate], at = e->coefficient_from[candidate], known = e->truth_from[candidate];
+    for (int op = t->op_from[rule]; !e->sure[candidate] && op < t->op_from[rule + 1]; op++, known++)
+        if (t->op_code[op] == COMPARE && e->truth[known] == OPEN_) {
+            int form = t->compare_form[t->op_arg[op]];
+            at += t->form_from[form + 1] - t->form_from[form];
+        }
+    return at;
+}
+
+/* Numbers the pairs of an entry and a hole that the entry's pay can depend on, [N, H], the others being NONE; returns how many. */
+int64_t srm_rows(const Tables *t, const Entries *e, int64_t entries, int32_t *rows) {
+    int64_t pairs = entries * t->holes, count = 0;
+    for (int64_t i = 0; i < pairs; i++) rows[i] = NONE;
+    for (int entry = 0; entry < entries; entry++)
+        for (int candidate = e->candidate_from[entry]; candidate < e->candidate_from[entry + 1]; candidate++) {
+            mark(t, e, t->rule_pay[e->rule[candidate]], pay_at(t, e, candidate), entry, rows);
+            for (int i = e->repay_from[candidate]; i < e->repay_from[candidate + 1]; i++)
+                mark(t, e, t->change_form[e->repay_change[i]], e->repay_coefficient_from[i], e->repay_entry[i], rows);
+        }
+    for (int64_t i = 0; i < pairs; i++)
+        if (rows[i] != NONE) rows[i] = (int32_t)count++;
+    return count;
 }

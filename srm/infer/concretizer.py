@@ -66,7 +66,7 @@ class Side:
         error = paid.pay - idle - at  # [K, N]
         silent = np.square(idle + f).sum() - np.square(idle + at).sum()
         value = (silent + np.square(error).sum(axis=1)) / (2 * count)
-        by_assignment = np.einsum("kn,knh->kh", error, paid.coefficients) / count
+        by_assignment = paid.coefficients.pull(error) / count
         by_idle = (count * idle + f.sum() - paid.pay.sum(axis=1).mean()) / count
         return Cost(value, by_assignment, float(by_idle))
 

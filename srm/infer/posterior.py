@@ -83,7 +83,7 @@ def exercised(residual: symbolic.Residual, assignment: Floats) -> Floats:
     """On how many steps the pay depends on each hole, [H]."""
     paid = batched.pay(residual, assignment[None], coefficients=True)
     assert paid.coefficients is not None
-    return (paid.coefficients[0] != 0).sum(axis=0).astype(np.float64)
+    return (paid.coefficients.dense()[0] != 0).sum(axis=0).astype(np.float64)
 
 
 def tidy(polytope: Polytope, assignment: Floats) -> Floats:

@@ -77,13 +77,13 @@ def assert_coefficients_are_slopes(program: Program, stream: Stream, holes: np.n
     residual, _ = symbolic.read(program, stream.events, stream.ended | stream.cut, stream.real)
     at = batched.pay(residual, holes, coefficients=True)
     assert at.coefficients is not None
-    seen = 0
+    coefficients, seen = at.coefficients.dense(), 0
     for index in range(holes.shape[1]):
         moved = holes.copy()
         moved[:, index] += 1 / 64
         near = batched.pay(residual, moved)
         same = (near.rule == at.rule).all(axis=1)  # [K]
-        assert ((near.pay - at.pay)[same] == at.coefficients[same, :, index] / 64).all()
+        assert ((near.pay - at.pay)[same] == coefficients[same, :, index] / 64).all()
         seen += int(same.sum())
     return seen
 

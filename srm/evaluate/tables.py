@@ -1,9 +1,6 @@
-"""A machine as flat arrays that compiled code can walk (machine.h has the same fields), and which of its parts depend on the holes.
+"""A machine as flat arrays that compiled code can walk; machine.h has the same fields.
 
-Whatever does not depend on the holes is *static*: it is worked out once for all assignments. A rule is *open* if an assignment
-can decide whether it fires: a hole, or a counter that depends on holes, stands in its guard or in that of a rule it yields
-to. From that follow the *dynamic* counters (of firings of an open rule, or at nodes when the way through the nodes is dynamic) and
-whether the node itself is dynamic (an open rule leads to another node).
+`srm.evaluate.dynamic` tells which rules are open, and which counters and nodes dynamic.
 
 Lists of lists are stored as one array with the offsets at which each begins (`*_from`, one longer than there are lists).
 
@@ -21,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from srm.machine.affine import Form, Monomial, add, scale
+from srm.evaluate.dynamic import find_dynamic
+from srm.machine.affine import Form, add, scale
 from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, Rule, RuleOf
-from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, events_of, needs_event, parts
+from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, events_of, needs_event
 from srm.machine.words import NOTHING, Words, pack_cell
 
 Array = npt.NDArray[Any]
@@ -306,38 +304,6 @@ def _ints(items: Iterable[int]) -> Array:
 def tables_of(machine: Machine, words: Words) -> Tables:
     """The machine as tables. It must use only words the vocabulary has."""
     return _Compiler(machine, words).tables()
-
-
-def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
-    """The labels of open rules, the names of dynamic counters, and whether the node is dynamic (see the module's text)."""
-    compared = {label: _compared(machine, rule) for _, rule, label in machine.rules}
-    open_rules: set[str] = set()
-    dynamic: set[str] = set()
-    dynamic_node = False
-    while True:
-        before = len(open_rules), len(dynamic), dynamic_node
-        for node in machine.nodes:
-            yields_to_open, tier = False, 0
-            listed = [(rule, label) for here, rule, label in machine.rules if here is node]
-            for rule, label in listed:
-                if rule.tier != tier:
-                    yields_to_open = any(other in open_rules for r, other in listed if r.tier < rule.tier)
-                    tier = rule.tier
-                if yields_to_open or any(m.hole is not None or dynamic & set(m.counters) for m in compared[label]):
-                    open_rules.add(label)
-                    dynamic_node |= rule.target not in (None, node.name)
-        for counter in machine.counters:
-            counted = isinstance(counter.counts, RuleOf) and (counter.counts.name in open_rules or dynamic_node)
-            if counted or (dynamic_node and counter.at):
-                dynamic.add(counter.name)
-        if before == (len(open_rules), len(dynamic), dynamic_node):
-            return open_rules, dynamic, dynamic_node
-
-
-def _compared(machine: Machine, rule: Rule) -> list[Monomial]:
-    """What stands in the comparisons of the rule's guard."""
-    sides = [side for part in parts(rule.guard) if isinstance(part, Compare) for side in (part.left, part.right)]
-    return [monomial for side in sides for monomial in machine.form(side)]
 
 
 def _spoken_of(machine: Machine) -> set[str]:

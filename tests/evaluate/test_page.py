@@ -1,8 +1,9 @@
-"""The page about evaluation: its example runs, and the commands and files it names are there."""
+"""The pages about evaluation and wrappers: their examples run, and the commands and files they name are there."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,24 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "evaluation.md").read_text()
 
 
-def test_the_example_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def run_examples(page: str) -> dict[str, Any]:
+    """What the examples of a page leave behind when they are run one after another."""
     names: dict[str, Any] = {}
-    exec(compile(example, "docs/evaluation.md", "exec"), names)
-    assert names["returns"].shape == (16, 10)
+    for example in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL):
+        exec(compile(example, page, "exec"), names)
+    return names
+
+
+def test_the_example_runs() -> None:
+    assert run_examples("evaluation.md")["returns"].shape == (16, 10)
+
+
+def test_stable_baselines3_trains_through_the_wrapper_as_the_page_shows() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Stable-Baselines3's own
+        names = run_examples("wrappers.md")
+    assert names["model"].num_timesteps == 2048
+    assert set(names["info"]) >= {"node", "rule", "task_reward", "machine_reward"}
 
 
 def test_the_trace_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:

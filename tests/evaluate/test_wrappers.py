@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -336,27 +333,16 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         SymbolicReward(gymnasium.make("Pendulum-v1"), handset, Heard())
 
 
+def test_a_vector_that_does_not_tell_its_autoreset_mode_is_refused() -> None:
+    vector = vector_of(AutoresetMode.SAME_STEP)
+    del vector.metadata["autoreset_mode"]
+    with pytest.raises(TaskError, match="autoreset_mode"):
+        SymbolicRewardVector(vector, find_machine("obstructedmaze_3_handset"), Heard())
+
+
 def test_a_vector_of_minigrid_without_places_says_what_to_do() -> None:
     vector = gymnasium.make_vec(DOORKEY, 1, vectorization_mode="sync")
     env = SymbolicRewardVector(vector, find_machine("doorkey_handset"), MiniGrid())
     env.reset(seed=0)
     with pytest.raises(TaskError, match="ShowPlace"):
         env.step(np.array([0]))
-
-
-# The page about it
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "wrappers.md"
-
-
-def test_the_examples_of_the_page_run_and_train() -> None:
-    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(examples) == 2
-    names: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Stable-Baselines3's own
-        for example in examples:
-            exec(compile(example, str(PAGE), "exec"), names)
-    assert names["model"].num_timesteps == 2048
-    assert set(names["info"]) >= {"node", "rule", "task_reward", "machine_reward"}

@@ -47,9 +47,7 @@ class Deck:
         self._memory = torch.from_numpy(played.memory.reshape((steps + 1) * worlds, played.memory.shape[2]))
         self._begins = torch.from_numpy(played.begins.reshape(-1))
         self._real = played.rollout.real.reshape(-1)
-        self._steps = np.flatnonzero(self._real)
-        look = looks(played.frames, self._rows)
-        self._group = np.unique(look, return_inverse=True)[1]  # [T * B] equal where steps look alike
+        self._look = looks(played.frames, self._rows)  # [T * B]
 
     def deal(self, count: int, chance: np.random.Generator) -> Iterator[Batch]:
         """Every real step once, in `count` minibatches of nearly equal size."""
@@ -59,10 +57,12 @@ class Deck:
             yield from self._deal_alike(count, chance)
 
     def _deal_alike(self, count: int, chance: np.random.Generator) -> Iterator[Batch]:
-        place = chance.permutation(self._group.max() + 1)[self._group[self._steps]]  # of each step's group this time
+        real = np.flatnonzero(self._real)
+        _, first, group = np.unique(self._look[real], return_index=True, return_inverse=True)
+        place = chance.permutation(len(first))[group]  # of each step's group in this epoch
         order = np.argsort(place, kind="stable")
         for part in np.array_split(order, count):  # a group across the border is looked at twice
-            index, groups = self._steps[part], place[part]
+            index, groups = real[part], place[part]
             distinct = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
             alike = np.repeat(np.arange(len(distinct)), np.diff(np.append(distinct, len(part))))
             yield self._batch(index, index[distinct], torch.from_numpy(alike))
@@ -70,13 +70,13 @@ class Deck:
     def _deal_sequences(self, count: int, chance: np.random.Generator) -> Iterator[Batch]:
         length, worlds = self._recurrence, self._worlds
         if length == 1:
-            starts = self._steps
+            starts = np.flatnonzero(self._real)
         else:
             starts = np.arange(len(self._real)).reshape(-1, length, worlds)[:, 0].reshape(-1)
         along = np.arange(length)[:, None] * worlds
         for part in np.array_split(chance.permutation(starts), count):
             index = (part + along).reshape(-1)
-            _, distinct, alike = np.unique(self._group[index], return_index=True, return_inverse=True)
+            _, distinct, alike = np.unique(self._look[index], return_index=True, return_inverse=True)
             yield self._batch(index, index[distinct], torch.from_numpy(alike))
 
     def _batch(self, index: np.ndarray, distinct: np.ndarray, alike: Tensor) -> Batch:

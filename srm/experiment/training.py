@@ -30,9 +30,14 @@ from srm.train.episodes import Recent
 from srm.train.learner import Learner, NotFinite, Pay
 from srm.train.loop import task_pay, train
 from srm.train.make import LearnerConfig
+from srm.train.ppo import PpoConfig
 
 POLICY = "policy.safetensors"
 MACHINE = "machine.srm"
+
+# Half the rollout of `PpoConfig` and a larger step: half the frames to the same return where the pay is fixed (docs/performance.md).
+# Inference keeps the larger rollouts, which its own learners read too.
+QUICK = PpoConfig(worlds=32, minibatches=4, learning_rate=5e-4, advantage_floor=1e-2)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Training:
     """of worlds, weights and actions"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
-    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
+    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """How fast the policy learners are: ratios to their own gradients and to Stable-Baselines3, all measured in one run.
 
     python benchmarks/train.py [--rounds 4] [--skip-slow]
+    python benchmarks/train.py --seconds-to 0.9 [--seeds 3]
 
 One process, one thread; every contender has 64 worlds, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
 convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units). Contenders take turns, round by round, and the
 fastest round of each counts, in processor time: another program on the machine slows all of them, not one of them.
+
+`--seconds-to` measures what counts in the end: how long each takes to a return in DoorKey-8x8 when paid by `doorkey_handset`, with the
+settings of `srm train` for both.
 """
 
 from __future__ import annotations
@@ -21,10 +25,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace
+from srm.evaluate.payer import Payer
+from srm.experiment.training import QUICK
+from srm.machine.parse import find_machine
+from srm.task.table import find_task
+from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, gather
 from srm.train.batches import Batch, Deck
+from srm.train.episodes import EpisodeBook, Recent
+from srm.train.learner import Pay
+from srm.train.loop import task_pay, train
 from srm.train.nets import Kind, NetConfig
 from srm.train.ppo import Ppo, PpoConfig
+from srm.trajectory import Rollout
 
 ENV = "MiniGrid-DoorKey-8x8-v0"
 CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8)
@@ -97,7 +109,12 @@ def torch_gradients() -> tuple[Callable[[], None], int]:
 
 
 def sb3(worlds: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
-    """Stable-Baselines3's PPO, or sb3-contrib's with an LSTM, on the same worlds."""
+    agent = sb3_agent(Sb3Worlds(worlds), recurrent, CONFIG, seed=0)
+    return lambda: agent.learn(FRAMES, reset_num_timesteps=False), FRAMES
+
+
+def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int) -> Any:
+    """Stable-Baselines3's PPO, or sb3-contrib's with an LSTM."""
     from sb3_contrib import RecurrentPPO
     from stable_baselines3 import PPO
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -114,20 +131,25 @@ def sb3(worlds: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
             return self.cnn.features(x.contiguous(memory_format=torch.channels_last))
 
     shared: dict[str, Any] = {"features_extractor_class": Extractor, "net_arch": [], "ortho_init": False}
-    steps: dict[str, Any] = {"n_steps": CONFIG.steps, "n_epochs": CONFIG.epochs, "learning_rate": 3e-4, "device": "cpu"}
-    vector = Sb3Worlds(worlds)
+    settings: dict[str, Any] = {
+        "n_steps": config.steps,
+        "n_epochs": config.epochs,
+        "batch_size": config.worlds * config.steps // config.minibatches,
+        "learning_rate": config.learning_rate,
+        "ent_coef": config.entropy_weight,
+        "seed": seed,
+        "device": "cpu",
+    }
     if recurrent:
         shared |= {"lstm_hidden_size": 32, "enable_critic_lstm": False, "shared_lstm": True}
-        agent: Any = RecurrentPPO("CnnLstmPolicy", vector, batch_size=1024, policy_kwargs=shared, **steps)
-    else:
-        agent = PPO("CnnPolicy", VecFrameStack(vector, 4), batch_size=1024, policy_kwargs=shared, **steps)
-    return lambda: agent.learn(FRAMES, reset_num_timesteps=False), FRAMES
+        return RecurrentPPO("CnnLstmPolicy", vector, policy_kwargs=shared, **settings)
+    return PPO("CnnPolicy", VecFrameStack(vector, 4), policy_kwargs=shared, **settings)
 
 
 class Sb3Worlds:
-    """Our worlds as a vector environment of Stable-Baselines3."""
+    """Our worlds as a vector environment of Stable-Baselines3, paid by `pay` step by step."""
 
-    def __new__(cls, worlds: Any) -> Any:
+    def __new__(cls, worlds: Any, pay: Pay = task_pay, watch: Callable[[Rollout], None] = lambda rollout: None) -> Any:
         from stable_baselines3.common.vec_env import VecEnv
 
         class Vector(VecEnv):
@@ -136,15 +158,19 @@ class Sb3Worlds:
                 super().__init__(worlds.count, space, gymnasium.spaces.Discrete(worlds.actions))
 
             def reset(self) -> np.ndarray:
-                return worlds.reset()[0]
+                self.before = worlds.reset()
+                return self.before[0]
 
             def step_async(self, actions: np.ndarray) -> None:
                 self.actions = actions
 
             def step_wait(self) -> Any:
                 step = worlds.step(self.actions)
+                rollout = gather(*self.before, [self.actions], [step])
+                self.before = (step.views, step.places)
+                watch(rollout)
                 infos: list[dict[str, Any]] = [{} for _ in range(worlds.count)]
-                return step.views, step.task_reward, step.ended | step.cut, infos
+                return step.views, pay(rollout)[0].astype(np.float32), step.ended | step.cut, infos
 
             def close(self) -> None:
                 worlds.close()
@@ -181,15 +207,56 @@ def measure(contenders: dict[str, tuple[Callable[[], None], int]], rounds: int) 
     return {name: frames / best[name] for name, (_, frames) in contenders.items()}
 
 
+class Clock:
+    """Watches rollouts until the last hundred episodes have returned so much."""
+
+    def __init__(self, level: float, worlds: int) -> None:
+        self.level, self.book, self.recent = level, EpisodeBook(worlds), Recent()
+        self.start, self.frames, self.episodes = time.process_time(), 0, 0
+        self.reached: str | None = None
+
+    def watch(self, rollout: Rollout) -> None:
+        ended = self.book.read(rollout)
+        self.recent.add(ended)
+        self.frames += int(rollout.real.sum())
+        self.episodes += len(ended)
+        if self.reached is None and self.episodes >= 100 and self.recent.means()["return"] >= self.level:
+            self.reached = f"{time.process_time() - self.start:6.1f} s  {self.frames:>9,} frames"
+
+
+def seconds_to(level: float, seeds: int, most: int = 2_000_000) -> None:
+    task = find_task("DoorKey-8x8")
+    for seed in range(seeds):
+        for name in ("ours", "SB3"):
+            worlds, clock = task.make_worlds(QUICK.worlds, seed), Clock(level, QUICK.worlds)
+            pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
+            if name == "ours":
+                for round in train(Ppo(worlds, "cnn", NetConfig(), QUICK, seed), pay, most):
+                    clock.watch(round.rollout)
+                    if clock.reached:
+                        break
+            else:
+                agent = sb3_agent(Sb3Worlds(worlds, pay, clock.watch), False, QUICK, seed)
+                while not clock.reached and clock.frames < most:
+                    agent.learn(QUICK.worlds * QUICK.steps, reset_num_timesteps=False)
+            print(f"{name:<5} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
+            worlds.close()
+
+
 def main() -> None:
     import minigrid  # noqa: F401  (its import registers the MiniGrid environments)
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each contender, after one to warm up")
     parser.add_argument("--skip-slow", action="store_true", help="leave out Stable-Baselines3 on the minigrid package")
+    parser.add_argument("--seconds-to", type=float, metavar="RETURN", help="measure the time to this return instead")
+    parser.add_argument("--seeds", type=int, default=3, help="of --seconds-to")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if arguments.seconds_to is not None:
+        seconds_to(arguments.seconds_to, arguments.seeds)
+        return
 
     def pool() -> EnvPoolWorlds:
         return EnvPoolWorlds(ENV, CONFIG.worlds, seed=0)

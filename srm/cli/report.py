@@ -1,23 +1,63 @@
-"""`srm report`: the page of a run."""
+"""`srm report`: the page of a run, or of several beside each other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import tyro
+from tyro.conf import Positional, arg
 
+from srm.errors import RunError
+from srm.experiment.run import CONFIG, read_config
 from srm.report.learning import write_report
+
+if TYPE_CHECKING:
+    from srm.report.collect import Run
 
 
 @dataclass(frozen=True)
 class Report:
-    """write the page of a learning run into its folder; it opens from disk, without a network"""
+    """write the page of a learning run into its folder, or a page that compares runs; both open from disk, without a network"""
 
-    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(name="run")]
-    """folder of a run of `srm learn`, finished or under way"""
+    folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]
+    """one run of `srm learn`; or several runs of `srm learn` or `srm train`, or folders that hold them"""
+    out: Annotated[Path | None, arg(aliases=["-o"], metavar="DIR")] = None
+    """where the comparison is written; `report` in the folder that holds all runs unless told"""
+    csv: bool = False
+    """write curves.csv and final.csv as well"""
+    reach: float = 0.8
+    """the return whose frames to reach are told"""
+    keep: Annotated[Path | None, arg(metavar="DIR")] = None
+    """copy the small files of the runs to this folder, as CURVE/seedS with shortened logs, to publish them"""
 
     def run(self) -> int:
-        print(write_report(self.folder))
+        if not self.folders:
+            raise RunError("name the runs to report on, or a folder that holds them: srm report RUNS...")
+        asked = self.out is not None or self.csv
+        if len(self.folders) == 1 and not asked and self.keep is None and _is_learning(self.folders[0]):
+            print(write_report(self.folders[0]))
+            return 0
+        from srm.report.collect import find_runs
+
+        runs = find_runs(self.folders)
+        if self.keep is not None:
+            from srm.report.keep import keep
+
+            runs = keep(runs, self.keep)
+            print(self.keep)
+        if self.keep is None or asked:
+            self._compare(runs)
         return 0
+
+    def _compare(self, runs: list[Run]) -> None:
+        from srm.report.collect import common_folder
+        from srm.report.compare import compare
+        from srm.report.comparison import write_comparison
+
+        out = self.out or common_folder(runs) / "report"
+        print(write_comparison(compare(runs, self.reach), out, self.csv))
+
+
+def _is_learning(folder: Path) -> bool:
+    return (folder / CONFIG).exists() and read_config(folder).get("kind") == "learn"

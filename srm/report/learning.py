@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, duration, number, share, whole
 from srm.report.page import Section, page
 from srm.report.paid import paid_tables
-from srm.report.run import Columns, LearningRun, read_run
+from srm.report.run import Columns, LearningRun, evenly, flattened, read_run
 
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
@@ -44,11 +44,8 @@ def learning_page(run: LearningRun) -> str:
 
 def sampled(log: Columns, most: int = MOST_POINTS) -> dict[str, list[float | None]]:
     """The columns with at most so many rows, evenly chosen, the first and the last among them."""
-    rounds = len(next(iter(log.values())))
-    chosen = (
-        sorted({round(index * (rounds - 1) / max(most - 1, 1)) for index in range(most)}) if rounds > most else None
-    )
-    return {name: [_short(values[i]) for i in chosen or range(rounds)] for name, values in log.items()}
+    chosen = evenly(len(next(iter(log.values()))), most)
+    return {name: [_short(values[place]) for place in chosen] for name, values in log.items()}
 
 
 def _short(value: float | None) -> float | None:
@@ -212,14 +209,3 @@ def _configuration(run: LearningRun) -> Section:
 def _settings(settings: Mapping[str, Any], label: str) -> Markup:
     rows = [[tag("th", tag("code", name), scope="row"), tag("td", value)] for name, value in flattened(settings)]
     return table(["name", "value"], rows, label=label, class_="settings")
-
-
-def flattened(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """`ppo.clip` for {"ppo": {"clip": ...}}."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{before}{name}.")
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            yield f"{before}{name}", ", ".join(map(str, value)) or "–"
-        else:
-            yield f"{before}{name}", "–" if value is None or value == "" else str(value)

@@ -10,8 +10,8 @@ import pytest
 from srm.machine.parse import parse
 from srm.report.checks import findings, margin_table, margins
 from srm.report.holes import posterior_table
-from srm.report.learning import flattened
 from srm.report.paid import outcome, paid_tables
+from srm.report.run import flattened
 
 MACHINE = parse(
     """

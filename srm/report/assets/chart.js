@@ -16,6 +16,19 @@ class Cursor {
   }
 }
 
+/** Which lines are switched off, by name, in several charts that have them. */
+class Switches {
+  constructor() {
+    this.off = new Set();
+    this.followers = [];
+  }
+
+  flip(name) {
+    if (!this.off.delete(name)) this.off.add(name);
+    for (const follow of this.followers) follow();
+  }
+}
+
 /** Round numbers that cut a range into about so many parts. */
 function ticks(low, high, parts) {
   const rough = (high - low) / Math.max(parts, 1);
@@ -48,13 +61,14 @@ function pathThrough(points) {
 }
 
 /**
- * x [N], and lines of {name, y [N], low [N], high [N], colour}; low and high make a band and may be left out.
- * `range` fixes the y axis, `zero` marks 0, `goal` marks a value to reach, `height` is in pixels.
+ * x [N], and lines of {name, y [N], low [N], high [N], colour}; low and high make a band and may be left out, and so may
+ * `dash` (as SVG has it), `counted` [N] of how many each value is (drawn dotted where it is less than `of`), and `marks` of [x, y].
+ * `range` fixes the y axis, `goal` marks a value to reach, `rest` is the place that is read where the cursor is nowhere, `height` is in pixels.
  */
 class Chart {
-  constructor(host, { x, lines, unit, height = 220, range = null, goal = null, title = null, cursor = new Cursor() }) {
-    Object.assign(this, { x, lines, unit, height, range, goal, cursor });
-    this.hidden = new Set();
+  constructor(host, { x, lines, unit, height = 220, range = null, goal = null, rest = null, title = null, cursor = new Cursor(), switches = new Switches() }) {
+    Object.assign(this, { x, lines, unit, height, range, goal, rest, cursor, switches });
+    this.buttons = new Map();
     this.legend = element("div", { class: "legend" });
     this.readings = lines.map((line) => this.addToLegend(line));
     this.where = element("span", { class: "where" });
@@ -63,6 +77,7 @@ class Chart {
     this.host = element("figure", { class: "chart" }, title ? element("h3", {}, title) : null, this.legend, this.plot);
     host.append(this.host);
     cursor.followers.push(() => this.follow());
+    switches.followers.push(() => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.plot);
     this.draw();
   }
@@ -75,16 +90,18 @@ class Chart {
       return reading;
     }
     const button = element("button", { type: "button", class: "entry", "aria-pressed": "true" }, swatch, line.name, " ", reading);
-    button.addEventListener("click", () => {
-      if (!this.hidden.delete(line)) this.hidden.add(line);
-      button.setAttribute("aria-pressed", String(!this.hidden.has(line)));
-      this.draw();
-    });
+    button.addEventListener("click", () => this.switches.flip(line.name));
+    this.buttons.set(line, button);
     this.legend.append(button);
     return reading;
   }
 
+  get shown() {
+    return this.lines.filter((line) => !this.switches.off.has(line.name));
+  }
+
   draw() {
+    for (const [line, button] of this.buttons) button.setAttribute("aria-pressed", String(this.shown.includes(line)));
     const width = this.plot.clientWidth;
     if (width === 0) return; // inside something that is folded up
     this.width = width;
@@ -95,7 +112,7 @@ class Chart {
       "svg",
       { viewBox: `0 0 ${width} ${this.height}`, width, height: this.height, role: "img", tabindex: "0", "aria-label": this.describe() },
       this.drawAxes(),
-      this.lines.filter((line) => !this.hidden.has(line)).map((line) => this.drawLine(line)),
+      this.shown.map((line) => this.drawLine(line)),
       this.mark,
       this.dots,
     );
@@ -105,8 +122,7 @@ class Chart {
   }
 
   scale() {
-    const shown = this.lines.filter((line) => !this.hidden.has(line));
-    let [low, high] = this.range ?? extent(...shown.flatMap((line) => [line.y, line.low ?? [], line.high ?? []]), this.goal ?? null);
+    let [low, high] = this.range ?? extent(...this.shown.flatMap((line) => [line.y, line.low ?? [], line.high ?? []]), this.goal ?? null);
     if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
     const spare = this.range ? 0 : (high - low) * 0.06;
     const last = extent(this.x)[1];
@@ -149,8 +165,12 @@ class Chart {
       const back = known.map((n) => `${this.toX(this.x[n]).toFixed(1)} ${this.toY(line.low[n]).toFixed(1)}`).reverse();
       if (known.length) group.append(shape("path", { class: "band", d: `M${[...there, ...back].join("L")}Z` }));
     }
-    const points = this.x.map((value, n) => [this.toX(value), this.toY(line.y[n])]);
-    group.append(shape("path", { class: "line", d: pathThrough(points) }));
+    const whole = (n) => !line.counted || line.counted[n] === line.of;
+    const through = (chosen) => pathThrough(this.x.map((value, n) => [this.toX(value), chosen(n) ? this.toY(line.y[n]) : null]));
+    group.append(shape("path", { class: "line", "stroke-dasharray": line.dash, d: through(whole) }));
+    const beside = (n) => !whole(n) || (n > 0 && !whole(n - 1)) || (n + 1 < this.x.length && !whole(n + 1));
+    if (line.counted?.some((_, n) => !whole(n))) group.append(shape("path", { class: "line partial", d: through(beside) }));
+    for (const [x, y] of line.marks ?? []) group.append(shape("circle", { class: "mark", r: 3, cx: this.toX(x), cy: this.toY(y) }));
     return group;
   }
 
@@ -186,10 +206,17 @@ class Chart {
     });
   }
 
-  /** Shows the values at the cursor or, where there is none, the last ones. */
+  /** The interval of a value that is of several, and of how many where it is not of all. */
+  between(line, at) {
+    if (!line.counted) return "";
+    const some = line.counted[at] > 0 && line.counted[at] < line.of ? ` (${line.counted[at]} of ${line.of} seeds)` : "";
+    return (line.low[at] ?? null) === null ? some : ` [${number(line.low[at])}, ${number(line.high[at])}]${some}`;
+  }
+
+  /** Shows the values at the cursor or, where there is none, at rest or the last ones. */
   follow() {
     if (!this.mark) return;
-    const index = this.cursor.index;
+    const index = this.cursor.index ?? this.rest;
     this.where.textContent = index === null ? "" : `at ${large(this.x[index])} ${this.unit}`;
     this.mark.setAttribute("visibility", index === null ? "hidden" : "visible");
     if (index !== null) {
@@ -200,8 +227,8 @@ class Chart {
       const at = index ?? this.lastKnown(line);
       const value = line.y[at] ?? null;
       const spread = line.spread?.[at] ?? null;
-      this.readings[n].textContent = spread === null ? number(value) : `${fixed(value)} ± ${fixed(spread)}`;
-      const visible = index !== null && value !== null && !this.hidden.has(line);
+      this.readings[n].textContent = spread === null ? number(value) + this.between(line, at) : `${fixed(value)} ± ${fixed(spread)}`;
+      const visible = index !== null && value !== null && this.shown.includes(line);
       this.dots[n].setAttribute("visibility", visible ? "visible" : "hidden");
       if (visible) {
         this.dots[n].setAttribute("cx", this.toX(this.x[index]));

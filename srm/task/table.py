@@ -90,7 +90,13 @@ FAMILIES = {
             name="keycorridor",
             meaning="find the key behind closed doors, unlock the door, put the key down, take the ball",
             env_id="MiniGrid-KeyCorridorS3R3-v0",
-            machines=("keycorridor", "keycorridor_rm", "keycorridor_handset", "keycorridor_revised"),
+            machines=(
+                "keycorridor",
+                "keycorridor_rm",
+                "keycorridor_handset",
+                "keycorridor_revised",
+                "keycorridor_sound",
+            ),
             frames=4_000_000,
         ),
         _minigrid_task(
@@ -99,8 +105,8 @@ FAMILIES = {
             meaning="clear the doors of balls, take keys out of boxes, unlock doors, find and take the blue ball",
             env_id="MiniGrid-ObstructedMaze-2Dlhb-v1",
             machines=(
-                *(f"obstructedmaze_{number}" for number in (1, 2, 3)),
-                *(f"obstructedmaze_{number}_handset" for number in (1, 2, 3)),
+                *(f"obstructedmaze_{number}" for number in (1, 2, 3, 4)),
+                *(f"obstructedmaze_{number}_handset" for number in (1, 2, 3, 4)),
             ),
             frames=15_000_000,
         ),

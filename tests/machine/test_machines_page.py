@@ -45,7 +45,7 @@ def test_the_command_on_the_page_makes_the_pictures(tmp_path: Path) -> None:
     [
         (2, ["doorkey"]),
         (3, ["keycorridor", "keycorridor_rm"]),
-        (4, ["obstructedmaze_1", "obstructedmaze_2", "obstructedmaze_3"]),
+        (4, [f"obstructedmaze_{number}" for number in (1, 2, 3, 4)]),
     ],
 )
 def test_the_papers_numbers_are_in_the_order_of_the_holes(column: int, machines: list[str]) -> None:

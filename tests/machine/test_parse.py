@@ -140,9 +140,9 @@ def test_a_counter_may_be_called_like_an_event() -> None:
 # Where machines are found
 
 
-def test_the_six_machines_and_their_hand_set_values_ship() -> None:
-    named = {"doorkey", "keycorridor", "keycorridor_rm", "obstructedmaze_1", "obstructedmaze_2", "obstructedmaze_3"}
-    valued = {f"{name}_handset" for name in named - {"keycorridor_rm"}} | {"keycorridor_revised"}
+def test_the_machines_and_their_hand_set_values_ship() -> None:
+    named = {"doorkey", "keycorridor", "keycorridor_rm", *(f"obstructedmaze_{number}" for number in (1, 2, 3, 4))}
+    valued = {f"{name}_handset" for name in named - {"keycorridor_rm"}} | {"keycorridor_revised", "keycorridor_sound"}
     assert named | valued <= set(library())
 
 

@@ -29,13 +29,13 @@ import torch
 import tyro
 
 from srm.chance import stream
-from srm.errors import DemonstrationError, MachineError, RunError
+from srm.errors import MachineError, RunError
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
 from srm.experiment.run import Checkpoint, RunWriter, as_json, checkpoints, read_config, write_weights
-from srm.experiment.training import MACHINE, POLICY, Progress, net_weights, versions
+from srm.experiment.training import DEMONSTRATIONS, MACHINE, NO_CONSTRAINT, POLICY, Progress, net_weights, versions
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
@@ -51,8 +51,7 @@ from srm.train.learner import NotFinite
 from srm.train.make import LearnerConfig
 from srm.trajectory import Demonstrations
 
-LEARNT, POSTERIOR, CHECK, DEMONSTRATIONS = "learnt.srm", "posterior.json", "check.json", "demonstrations.npz"
-NO_CONSTRAINT = "none"
+LEARNT, POSTERIOR, CHECK = "learnt.srm", "posterior.json", "check.json"
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class LearningRun:
         machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
         if not machine.holes:
             raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-        shown = _demonstrations(task, learning)
+        shown = demos.choose(task, learning.demos, learning.count)
         if folder.exists():
             raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
         run = LearningRun(learning, machine, shown, None)
@@ -182,7 +181,7 @@ class LearningRun:
                 speed = (round.frames - before) / max(now - start, 1e-9)
                 row = self._row(round, len(episodes))
                 yield Stand(row, self.frames, speed, round.belief, self.machine.hole_names)
-                if round.frames >= self.frames or self._reached():
+                if round.frames >= self.frames or self._recent.reached(self.learning.stop_at):
                     break
         except NotFinite as problem:
             whole = False
@@ -207,10 +206,6 @@ class LearningRun:
             "idle": belief.idle,
             **round.losses,
         }
-
-    def _reached(self) -> bool:
-        goal = self.learning.stop_at
-        return goal is not None and len(self._recent.past()) >= 100 and self._recent.means()["return"] >= goal
 
     def finish(self) -> dict[str, Any]:
         """Writes what was learnt, and the report of it. Returns the summary."""
@@ -283,16 +278,6 @@ def _first_the(machine: Machine, used: Constraint | None) -> tuple[Constraint, .
     if used is None:
         return ()
     return (used, *(other for other in machine.constraints if other is not used))
-
-
-def _demonstrations(task: Task, learning: Learning) -> Demonstrations:
-    path = learning.demos or demos.shipped(task)
-    shown = demos.load(path, task)
-    if learning.count is None:
-        return shown
-    if not 1 <= learning.count <= len(shown):
-        raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
-    return replace(shown, seeds=shown.seeds[: learning.count], trajectories=shown.trajectories[: learning.count])
 
 
 def _last_good(folder: Path) -> str:

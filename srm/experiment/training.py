@@ -1,4 +1,4 @@
-"""Train one policy on the task's reward or on a machine's, in a run folder.
+"""Train one policy on the task's reward, on a machine's, or to act as in demonstrations, in a run folder.
 
 `begin` or `resume` a run, then take its rounds: each is in the log when it is yielded, and closing the iterator early leaves a
 checkpoint. The caller draws progress.
@@ -7,33 +7,40 @@ checkpoint. The caller draws progress.
 from __future__ import annotations
 
 import platform
+import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 import tyro
 
 from srm.chance import stream
-from srm.errors import RunError
+from srm.errors import MachineError, RunError
 from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, write_weights
+from srm.infer.imitation import Imitation, ImitationConfig, Kind
+from srm.infer.random_holes import filled
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, load
-from srm.task.table import find_task
+from srm.task import demos
+from srm.task.table import Task, find_task
 from srm.train.episodes import Recent
 from srm.train.learner import Learner, NotFinite, Pay
 from srm.train.loop import task_pay, train
 from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
+from srm.trajectory import Demonstrations
 
-POLICY = "policy.safetensors"
-MACHINE = "machine.srm"
+POLICY, MACHINE, DEMONSTRATIONS = "policy.safetensors", "machine.srm", "demonstrations.npz"
+TASK = "task"
+IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
+NO_CONSTRAINT = "none"
 
 # Half the rollout of `PpoConfig` and a larger step: half the frames to the same return where the pay is fixed (docs/performance.md).
 # Inference keeps the larger rollouts, which its own learners read too.
@@ -46,15 +53,32 @@ class Training:
 
     task: Annotated[str, tyro.conf.Positional] = ""
     """a task or one of its environments, as `srm tasks` lists them"""
-    reward: str = "task"
-    """what the policy is paid: `task` for the task's own reward, or a machine: a file or a name of the library"""
+    reward: str = TASK
+    """what the policy is paid: `task` for the task's own reward, a machine (a file or a name of the library), or `gail` or `gan_gcl` for acting as in demonstrations"""
+    holes: Literal["written", "uniform", "penalty"] = "written"
+    """the machine's values: those written in it, or random ones that keep its constraint, drawn uniformly or found by J_con alone"""
+    draw: int = 0
+    """which of the random assignments"""
+    constraint: str | None = None
+    """which of the machine's constraints random values keep, or none; its first unless told"""
+    demos: Path | None = None
+    """file of the demonstrations to imitate; those that ship with the package unless told"""
+    count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
+    """imitate only the first so many"""
     frames: int = 0
     """steps to play; 0: what the task's table says"""
+    stop_at: float | None = None
+    """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
+    imitation: ImitationConfig = field(default_factory=ImitationConfig)
+
+    @property
+    def from_demonstrations(self) -> bool:
+        return self.reward in IMITATING or self.learning.learner == "bc"
 
 
 @dataclass(frozen=True)
@@ -69,16 +93,34 @@ class Progress:
 class TrainingRun:
     """One run under way."""
 
-    def __init__(self, training: Training, machine: Machine | None, checkpoint: Checkpoint | None) -> None:
+    def __init__(
+        self,
+        training: Training,
+        machine: Machine | None,
+        shown: Demonstrations | None,
+        checkpoint: Checkpoint | None,
+    ) -> None:
         self.training = training
         task = find_task(training.task)
         self.frames = training.frames or task.frames
-        self._pay: Pay = task_pay if machine is None else Payer(machine, task.vocabulary())
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         began = int(state.get("round", 0))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         seed = training.seed if began == 0 else int(stream(training.seed, f"resumed at {began}").integers(2**31))
-        self.learner = training.learning.make(task.make_worlds(training.learning.ppo.worlds, seed), training.seed)
+        worlds = task.make_worlds(training.learning.ppo.worlds, seed)
+        demonstrated = None if shown is None else shown.as_rollout()
+        self.learner = training.learning.make(worlds, training.seed, demonstrated)
+        self._pay: Pay = task_pay if machine is None else Payer(machine, task.vocabulary())
+        if training.reward in IMITATING:
+            assert demonstrated is not None
+            self._pay = Imitation(
+                IMITATING[training.reward],
+                demonstrated,
+                worlds.actions,
+                self.learner.log_probs,
+                training.imitation,
+                training.seed,
+            )
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
         self._writer: RunWriter | None = None
@@ -86,6 +128,8 @@ class TrainingRun:
             tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
             try:
                 self.learner.load(tensors, int(state["frames"]), began)
+                if isinstance(self._pay, Imitation):
+                    self._pay.load(tensors, began)
             except RunError as problem:
                 raise RunError(f"{checkpoint.path}: {problem}") from None
 
@@ -93,19 +137,28 @@ class TrainingRun:
     def begin(training: Training, folder: Path) -> TrainingRun:
         """A new run; what cannot be trained makes no folder."""
         task = find_task(training.task)
-        machine = None if training.reward == "task" else find_machine(training.reward, {task.words.name: task.words})
-        run = TrainingRun(training, machine, None)
-        config = {"kind": "train", "training": to_plain(training), "env_id": task.env_id, "versions": versions()}
+        machine, shown = _machine(training, task), None
+        if training.from_demonstrations:
+            shown = demos.choose(task, training.demos, training.count)
+        run = TrainingRun(training, machine, shown, None)
+        about = {"env_id": task.env_id, "versions": versions(), "command": " ".join(["srm", *sys.argv[1:]])}
+        config = {"kind": "train", "training": to_plain(training), **about}
         run._writer = RunWriter.create(folder, config, {} if machine is None else {MACHINE: str(machine)})
+        if shown is not None:
+            demos.save(shown, folder / DEMONSTRATIONS)
         return run
 
     @staticmethod
     def resume(folder: Path, frames: int = 0) -> TrainingRun:
         """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
         training = training_of(folder)
-        machine = None if training.reward == "task" else load(folder / MACHINE)
+        paid_by_machine = training.reward not in (TASK, *IMITATING)
+        machine = load(folder / MACHINE) if paid_by_machine else None
+        shown = None
+        if training.from_demonstrations:
+            shown = demos.load(folder / DEMONSTRATIONS, find_task(training.task))
         writer, checkpoint = RunWriter.resume(folder)
-        run = TrainingRun(training, machine, checkpoint)
+        run = TrainingRun(training, machine, shown, checkpoint)
         run._writer, run.frames = writer, frames or run.frames
         return run
 
@@ -132,12 +185,15 @@ class TrainingRun:
                     "episodes": len(round.episodes),
                     "paid": round.paid,
                     **round.losses,
+                    **(self._pay.losses if isinstance(self._pay, Imitation) else {}),
                 }
                 self.writer.row(row)
                 if now - saved >= self.training.checkpoint_seconds:
                     self._save()
                     saved = now
                 yield Progress(row, self.frames, (round.frames - before) / max(now - start, 1e-9))
+                if self._recent.reached(self.training.stop_at):
+                    break
         except NotFinite as problem:
             whole = False
             raise RunError(self._diverged(str(problem))) from None
@@ -163,7 +219,8 @@ class TrainingRun:
             "seconds": self._seconds,
             "recent": self._recent.past(),
         }
-        self.writer.checkpoint({name: value.numpy() for name, value in self.learner.tensors().items()}, state)
+        tensors = self.learner.tensors() | (self._pay.tensors() if isinstance(self._pay, Imitation) else {})
+        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
 
     def _diverged(self, problem: str) -> str:
         last = checkpoints(self.writer.folder)
@@ -177,6 +234,19 @@ def training_of(folder: Path) -> Training:
     if config.get("kind") != "train":
         raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm train`")
     return from_plain(Training, config["training"], str(folder / "config.json"))
+
+
+def _machine(training: Training, task: Task) -> Machine | None:
+    """What pays, with every hole filled; None where no machine does."""
+    if training.reward in (TASK, *IMITATING):
+        return None
+    machine = find_machine(training.reward, {task.words.name: task.words})
+    if training.holes == "written":
+        return machine
+    if not machine.holes:
+        raise MachineError(f"machine {machine.name} has no holes, so --holes {training.holes} has nothing to fill")
+    constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
+    return filled(machine.opened(), constraint, training.holes, training.draw)
 
 
 def versions() -> dict[str, str]:

@@ -21,7 +21,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
-from srm.infer.reward_net import RewardNet, RewardNetConfig, Seen, Sequences, cut, look
+from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look
 from srm.infer.sampler import Cost, Sampler, SamplerConfig
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
@@ -100,8 +100,7 @@ class Concretizer:
                 f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
             )
         self.carry: symbolic.Carry | None = None
-        self.memory: Tensor | None = None  # [B, 128] of the reward net, after the last rollout
-        self.ended = np.zeros(0, np.bool_)  # [B] whether the last rollout left the world between two episodes
+        self.follower = Follower(self.net)
         self.frames = look(self.net, self.demonstrated, _all(self.demonstrated)).frames
 
     def belief(self) -> Belief:
@@ -115,10 +114,9 @@ class Concretizer:
         """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
         chance = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
         played, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
-        first = self.ended if len(self.ended) == rollout.worlds else _all(rollout)
         holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
-        mine = look(self.net, rollout, first, self.memory)
+        mine = self.follower.look(rollout)
         theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
         losses = self._fit_reward_net(  # 6, 7
             _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
@@ -126,7 +124,7 @@ class Concretizer:
             effort,
             chance,
         )
-        mine = look(self.net, rollout, first, self.memory, mine.frames)
+        mine = self.follower.look(rollout, mine.frames)
         theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
         losses |= self._fit_sampler(  # 8
             Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
@@ -134,8 +132,7 @@ class Concretizer:
             effort,
             chance,
         )
-        self.memory = mine.memory[-1]
-        self.ended = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
+        self.follower.leave(rollout, mine)
         return losses
 
     def _fit_reward_net(
@@ -194,33 +191,12 @@ class _Lesson:
 
     def draw(self, net: RewardNet, chance: np.random.Generator) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of some sequences' real steps, and J_soft on them."""
-        parts = cut(self.seen, *self._starts(net.config, chance), net.config.recurrence)
-        said, _ = net(self.seen.frames, parts.index.flatten().numpy(), parts.begins, parts.memory)
-        f = said.gather(2, parts.actions[..., None]).squeeze(2)  # [S, N]
+        parts = draw(self.seen, net.config, chance)
+        f = parts.said(net, self.seen.frames)
         # one eps for a sequence: the paper adds the same to each reward of a trajectory
         noise = torch.from_numpy(chance.standard_normal(f.shape[1])).float()
-        logits = logit_expert_high(f, noise, self._at(self.log_prob, parts), net.config.floor)
-        return logits[parts.real], loss_soft(self._at(self.pay, parts)[parts.real], 0.0, f[parts.real])
-
-    def _starts(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Where sequences begin: they tile every world from a random step on, and of these as many as are asked for.
-
-        A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six
-        times as much and say nothing more.
-        """
-        steps = self.seen.actions.shape[0]
-        offset = int(chance.integers(config.recurrence))
-        first = np.unique(np.arange(offset - config.recurrence, steps, config.recurrence).clip(0))
-        shows = np.add.reduceat(self.seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
-        tile, world = np.nonzero(shows)
-        if len(tile) > config.sequences:
-            some = chance.choice(len(tile), config.sequences, replace=False)
-            tile, world = tile[some], world[some]
-        return first[tile], world
-
-    @staticmethod
-    def _at(array: np.ndarray, parts: Sequences) -> Tensor:
-        return torch.from_numpy(array.astype(np.float32)).flatten()[parts.index]
+        logits = logit_expert_high(f, noise, parts.of(self.log_prob), net.config.floor)
+        return logits[parts.real], loss_soft(parts.of(self.pay)[parts.real], 0.0, f[parts.real])
 
 
 def _all(rollout: Rollout) -> np.ndarray:

@@ -36,6 +36,8 @@ class RewardNetConfig:
     """how a cell of the view enters: type, colour and state each as one of many, or as three numbers as printed"""
     logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
     """what bounds the logits: 3 tanh(x / 3), a sigmoid as printed (on whose plateau f hardly learns), or nothing"""
+    memory: bool = True
+    """whether what was seen earlier in the episode counts"""
     steps: int = 16
     """gradient steps of a round"""
     sequences: int = 128
@@ -116,11 +118,13 @@ def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> Stride
 
 
 class RewardNet(nn.Module):
-    """f_theta."""
+    """f_theta. Not `normalised`, it gives each action a number of its own, as GAIL's discriminator does."""
 
-    def __init__(self, view_shape: tuple[int, ...], actions: int, config: RewardNetConfig, seed: int) -> None:
+    def __init__(
+        self, view_shape: tuple[int, ...], actions: int, config: RewardNetConfig, seed: int, normalised: bool = True
+    ) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.normalised = config, normalised
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.trunk = _trunk(view_shape, config, seed)
@@ -136,7 +140,7 @@ class RewardNet(nn.Module):
         """
         steps, count = begins.shape
         seen = self.trunk(frames, rows).view(steps, count, -1)
-        kept = (~begins).float()[..., None]
+        kept = (~begins).float()[..., None] * self.config.memory
         hidden, memories = [], [memory]
         for t in range(steps):
             h, c = (memories[-1] * kept[t]).split(MEMORY, dim=1)
@@ -148,7 +152,7 @@ class RewardNet(nn.Module):
             logits = torch.sigmoid(logits)
         elif self.config.logits == "soft_cap":
             logits = 3 * torch.tanh(logits / 3)
-        return torch.log_softmax(logits, dim=-1), torch.stack(memories)
+        return torch.log_softmax(logits, dim=-1) if self.normalised else logits, torch.stack(memories)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +189,25 @@ def look(
     return Seen(frames, actions, begins, torch.from_numpy(rollout.real), memories, f)
 
 
+class Follower:
+    """f along consecutive rollouts of the same worlds, in which an episode may take several."""
+
+    def __init__(self, net: RewardNet) -> None:
+        self._net = net
+        self._memory: Tensor | None = None  # [B, 128] after the last rollout
+        self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
+
+    def look(self, rollout: Rollout, frames: np.ndarray | None = None) -> Seen:
+        """With the weights that f has now."""
+        first = self._between if len(self._between) == rollout.worlds else np.ones(rollout.worlds, np.bool_)
+        return look(self._net, rollout, first, self._memory, frames)
+
+    def leave(self, rollout: Rollout, seen: Seen) -> None:
+        """The next rollout goes on from here."""
+        self._memory = seen.memory[-1]
+        self._between = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
+
+
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """N sequences of S steps out of a rollout; steps beyond its end are not real."""
@@ -194,6 +217,31 @@ class Sequences:
     begins: Tensor  # [S, N]
     real: Tensor  # [S, N]
     memory: Tensor  # [N, 128]
+
+    def of(self, array: np.ndarray) -> Tensor:
+        """What an array [T, B] has at these steps, [S, N]."""
+        return torch.from_numpy(array.astype(np.float32)).flatten()[self.index]
+
+    def said(self, net: RewardNet, frames: np.ndarray) -> Tensor:
+        """What f says of the actions taken, [S, N], with a gradient."""
+        everything, _ = net(frames, self.index.flatten().numpy(), self.begins, self.memory)
+        return everything.gather(2, self.actions[..., None]).squeeze(2)
+
+
+def draw(seen: Seen, config: RewardNetConfig, chance: np.random.Generator) -> Sequences:
+    """Sequences that tile every world from a random step on, and of these as many as are asked for.
+
+    A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six times
+    as much and say nothing more.
+    """
+    offset = int(chance.integers(config.recurrence))
+    first = np.unique(np.arange(offset - config.recurrence, len(seen.actions), config.recurrence).clip(0))
+    shows = np.add.reduceat(seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
+    tile, world = np.nonzero(shows)
+    if len(tile) > config.sequences:
+        some = chance.choice(len(tile), config.sequences, replace=False)
+        tile, world = tile[some], world[some]
+    return cut(seen, first[tile], world, config.recurrence)
 
 
 def cut(seen: Seen, first: np.ndarray, world: np.ndarray, length: int) -> Sequences:

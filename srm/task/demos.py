@@ -21,6 +21,7 @@ import json
 import os
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,17 @@ def shipped(task: Task) -> Path:
     if not path.exists():
         raise DemonstrationError(f"no demonstrations of {task.name} are shipped; record some with `srm demo`")
     return path
+
+
+def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
+    """Those of a file, or those that ship; all of them, or only the first so many."""
+    path = path or shipped(task)
+    shown = load(path, task)
+    if count is None:
+        return shown
+    if not 1 <= count <= len(shown):
+        raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
+    return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
 
 
 def save(demonstrations: Demonstrations, path: Path) -> None:

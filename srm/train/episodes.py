@@ -68,6 +68,10 @@ class Recent:
         total, length = np.array(self._last).T
         return {"return": float(total.mean()), "success": float((total > 0).mean()), "length": float(length.mean())}
 
+    def reached(self, goal: float | None) -> bool:
+        """Whether as many episodes as are kept have this mean return."""
+        return goal is not None and len(self._last) == self._last.maxlen and self.means()["return"] >= goal
+
     def past(self) -> list[list[float]]:
         """What a checkpoint keeps."""
         return list(self._last)

@@ -5,28 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from srm.errors import RunError
 from srm.task.worlds import Worlds
 from srm.train.agac import Agac, AgacConfig, agac_towers
+from srm.train.clone import Clone, CloneConfig
 from srm.train.learner import Learner
 from srm.train.nets import Kind, Net, NetConfig
 from srm.train.ppo import Ppo, PpoConfig, towers
 from srm.train.ride import Ride, RideConfig
+from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True)
 class LearnerConfig:
     """Which learner with which network; only the part of the chosen learner is read."""
 
-    learner: Literal["ppo", "agac", "ride"] = "ppo"
-    """how the policy learns"""
+    learner: Literal["ppo", "agac", "ride", "bc"] = "ppo"
+    """how the policy learns; bc copies demonstrations and reads no pay"""
     net: Kind = "cnn"
     """what the policy is: convolutions over the last frames, an LSTM over one frame, or an MLP for plain vectors"""
     network: NetConfig = field(default_factory=NetConfig)
     ppo: PpoConfig = field(default_factory=PpoConfig)
     agac: AgacConfig = field(default_factory=AgacConfig)
     ride: RideConfig = field(default_factory=RideConfig)
+    bc: CloneConfig = field(default_factory=CloneConfig)
 
-    def make(self, worlds: Worlds, seed: int) -> Learner:
+    def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
+        if self.learner == "bc":
+            if demonstrated is None:
+                raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
+            return Clone(worlds, self.net, self.network, self.ppo, self.bc, demonstrated, seed)
         if self.learner == "agac":
             return Agac(worlds, self.net, self.network, self.ppo, self.agac, seed)
         if self.learner == "ride":

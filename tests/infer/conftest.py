@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from srm.task.table import find_task
+from srm.trajectory import Rollout
+from tests.infer.play import random_rollouts
+
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def rollouts() -> list[Rollout]:
+    return random_rollouts(find_task("DoorKey-5x5"), rollouts=12, steps=32, worlds=16)

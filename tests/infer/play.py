@@ -26,3 +26,8 @@ def random_rollouts(task: Task, *, rollouts: int, steps: int, worlds: int, seed:
         views, places = answers[-1].views, answers[-1].places
     made.close()
     return found
+
+
+def uniform(rollout: Rollout) -> np.ndarray:
+    """log pi(a|s) of a policy that acts at random."""
+    return np.full(rollout.actions.shape, -np.log(7))

@@ -14,28 +14,19 @@ from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import ConcretizerConfig, Side
 from srm.infer.posterior import posterior, tidy
 from srm.infer.project import Polytope
-from srm.infer.reward_net import RewardNetConfig
+from srm.infer.reward_net import Follower, RewardNetConfig
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
 from srm.trajectory import Rollout
-from tests.infer.play import demonstrations, random_rollouts
+from tests.infer.play import demonstrations, uniform
 
 TASK = find_task("DoorKey-5x5")
 SMALL = ConcretizerConfig(reward_net=RewardNetConfig(steps=2, sequences=16))
 
 
-@pytest.fixture(scope="module")
-def rollouts() -> list[Rollout]:
-    return random_rollouts(TASK, rollouts=12, steps=32, worlds=16)
-
-
 def problem(config: ConcretizerConfig = SMALL, task: str = "DoorKey-5x5") -> Problem:
     machine = find_machine("doorkey")
     return Problem(machine, machine.constraint(), TASK.vocabulary(), demonstrations(task), 7, config, seed=0)
-
-
-def uniform(rollout: Rollout) -> np.ndarray:
-    return np.full(rollout.actions.shape, -np.log(7))
 
 
 def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollout]) -> None:
@@ -75,7 +66,7 @@ def test_a_concretizer_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> No
     first, second = problem().concretizer(), problem().concretizer()
     first.learn(0, rollouts[0], uniform(rollouts[0]), uniform(first.demonstrated))
     second.load(first.tensors())
-    first.memory, first.carry, first.ended = None, None, np.zeros(0, bool)  # a resumed run begins new episodes
+    first.follower, first.carry = Follower(first.net), None  # a resumed run begins new episodes
     for concretizer in (first, second):
         concretizer.learn(1, rollouts[1], uniform(rollouts[1]), uniform(concretizer.demonstrated))
     assert first.belief().mode.tolist() == second.belief().mode.tolist()

@@ -36,6 +36,7 @@ VERBS = {
     ),
     "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
+    "suite": Verb("srm.cli.suite", "Suite", "run a whole comparison: every curve with every seed, side by side"),
     "report": Verb("srm.cli.report", "Report", "write the page of a learning run, or one that compares runs"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }

@@ -1,0 +1,151 @@
+"""The rows of a suite: one curve with one seed each, in a run folder OUT/CURVE/seedS with what it printed in OUT/CURVE/seedS.log.
+
+Nothing but these folders says how far a suite is, so that it can be killed at any moment and asked for again: a row with a summary
+is finished, one with a checkpoint goes on from it, and any other begins.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from srm.errors import RunError
+from srm.experiment.run import CONFIG, LOG, SUMMARY, as_json, checkpoints, write_bytes
+from srm.experiment.suite import Curve, Suite
+
+LEARNT_FILE = "learnt.srm"  # as srm.experiment.learning calls it, which would load torch
+SUITE_FILE = "suite.json"
+_TAIL = 16_384  # bytes: many rows of a log
+
+
+@dataclass(frozen=True)
+class Row:
+    """One curve with one seed."""
+
+    curve: str
+    seed: int
+    words: tuple[str, ...]  # of the command: verb, task, flags; without --seed and -o
+    frames: int  # to be played
+    folder: Path
+    needs: Path | None = None  # the folder of the row whose machine pays this one
+
+    def __str__(self) -> str:
+        return f"{self.curve} seed {self.seed}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    @property
+    def finished(self) -> bool:
+        return (self.folder / SUMMARY).exists()
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The last line of a row's log."""
+
+    frames: int = 0
+    seconds: float = 0.0
+    mean_return: float | None = None
+
+
+def rows_of(suite: Suite, out: Path, seeds: int) -> tuple[Row, ...]:
+    """Seed by seed, so that every curve has a first line before any has a second; of a seed, what others need comes first."""
+    needed = {curve.needs for curve in suite.curves.values()}
+    curves = sorted(suite.curves.values(), key=lambda curve: curve.name not in needed)
+    return tuple(_row(curve, seed, out) for seed in range(seeds) for curve in curves)
+
+
+def _row(curve: Curve, seed: int, out: Path) -> Row:
+    def folder(name: str) -> Path:
+        return out / name / f"seed{seed}"
+
+    if curve.verb == "learn" and "--cores" not in curve.words:
+        curve = curve.with_value("--cores", "1")  # the others have work for the rest
+    needs = folder(curve.needs) if curve.needs else None
+    if needs is not None:
+        curve = curve.with_value("--reward", str(needs / LEARNT_FILE))
+    return Row(curve.name, seed, curve.words, curve.frames, folder(curve.name), needs)
+
+
+def words_to_run(row: Row, root: Path = Path()) -> list[str]:
+    """The command that begins a row below `root`, or goes on with it; what has not been saved yet is thrown away."""
+    folder = root / row.folder
+    if checkpoints(folder):
+        return [row.words[0], "--resume", str(row.folder)]
+    if (folder / CONFIG).exists():
+        shutil.rmtree(folder)
+    for part in folder.parent.glob(f".{folder.name}.*.part"):
+        shutil.rmtree(part)
+    return [*row.words, "--seed", str(row.seed), "-o", str(row.folder)]
+
+
+def reached(row: Row) -> Reached:
+    try:
+        with (row.folder / LOG).open("rb") as file:
+            head = file.readline()
+            file.seek(max(len(head), file.seek(0, os.SEEK_END) - _TAIL))
+            tail = file.read()
+    except FileNotFoundError:
+        return Reached()
+    lines = tail.decode().split("\n")[:-1]  # what follows the last end of line is torn
+    if not lines:
+        return Reached()
+    values = dict(zip(*csv.reader([head.decode().strip(), lines[-1]]), strict=False))
+    mean = values.get("return")
+    return Reached(int(values["frames"]), float(values["seconds"]), float(mean) if mean else None)
+
+
+def last_words(row: Row) -> str:
+    """What a row printed last: why it failed."""
+    try:
+        lines = row.log.read_text(errors="replace").split("\n")
+    except FileNotFoundError:
+        return "it printed nothing"
+    told = [line for line in lines if line.strip() and not line.startswith("$ ")]
+    return told[-1].strip() if told else "it printed nothing"
+
+
+@contextmanager
+def claimed(suite: Suite, out: Path) -> Iterator[None]:
+    """The folder of a suite, which nobody else runs meanwhile and which holds no rows of other commands."""
+    out.mkdir(parents=True, exist_ok=True)
+    handle = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(f"{out} is being written by another `srm suite`") from None
+        commands = {**_refuse_others(suite, out), **{name: curve.command for name, curve in suite.curves.items()}}
+        about = {"name": suite.name, "title": suite.title, "scale": suite.scale, "curves": commands}
+        write_bytes(out / SUITE_FILE, as_json(about).encode())
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:
+    """The commands of earlier; refuses a curve that has rows of another command than now."""
+    path = out / SUITE_FILE
+    try:
+        before: dict[str, Any] = json.loads(path.read_text())["curves"]
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError):
+        raise RunError(f"{path} cannot be read; delete it, or choose another -o") from None
+    for name, curve in suite.curves.items():
+        if before.get(name, curve.command) != curve.command and any((out / name).glob("seed*/")):
+            raise RunError(
+                f"{out / name} holds rows of `{before[name]}`, and now it is `{curve.command}`; "
+                "choose another -o, or delete that folder"
+            )
+    return {name: command for name, command in before.items() if (out / name).exists()}

@@ -1,0 +1,177 @@
+"""A suite is a whole comparison: it answers one question, and each of its curves is a command of this program.
+
+A command is written without `srm`, `--seed` and `-o`, which the suite adds for each seed. `--reward learnt:CURVE` is the machine
+that another curve has learnt with the same seed. A suite of your own is a TOML file:
+
+    title = "Does the hand-set machine help?"
+    seeds = 3
+
+    [curves]
+    task = "train doorkey --frames 600000"
+    machine = "train doorkey --reward doorkey_handset --frames 600000"
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from srm.errors import RunError, SrmError, near
+from srm.task.table import find_task
+
+VERBS = ("train", "learn")
+LEARNT = "learnt:"
+GIVEN = ("--seed", "-o", "--out", "--resume")  # by the suite
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure: one command, for any seed."""
+
+    name: str
+    words: tuple[str, ...]  # of the command
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]*", self.name):
+            raise RunError(f"curve {self.name!r}: a name is letters, digits, - _ and +, since a folder is called so")
+        if not self.words or self.verb not in VERBS:
+            hint = near(self.words[0], VERBS) if self.words else ""
+            raise RunError(f"{self}: a command begins with {' or '.join(VERBS)}{hint}")
+        if len(self.words) < 2 or self.task.startswith("-"):
+            raise RunError(f"{self}: name the task after {self.verb} (`srm tasks` lists them)")
+        for word in self.words:
+            if word in GIVEN:
+                raise RunError(f"{self}: leave {word} out; the suite gives it to each row")
+        if not self.value("--frames", "0").replace("_", "").isdecimal():
+            raise RunError(f"{self}: --frames {self.value('--frames')} is not a number of steps")
+        try:
+            find_task(self.task)
+        except SrmError as problem:
+            raise RunError(f"{self}: {problem}") from None
+
+    def __str__(self) -> str:
+        return f"curve {self.name} = {self.command!r}"
+
+    @property
+    def command(self) -> str:
+        return shlex.join(self.words)
+
+    @property
+    def verb(self) -> str:
+        return self.words[0]
+
+    @property
+    def task(self) -> str:
+        return self.words[1]
+
+    @property
+    def frames(self) -> int:
+        """To be played in one row."""
+        return int(self.value("--frames", "0")) or find_task(self.task).frames
+
+    @property
+    def needs(self) -> str | None:
+        """The curve whose machine pays this one."""
+        reward = self.value("--reward")
+        return reward.removeprefix(LEARNT) if reward.startswith(LEARNT) else None
+
+    def value(self, flag: str, default: str = "") -> str:
+        """What follows a flag; its last use counts, as on the command line."""
+        found = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == flag]
+        return found[-1] if found else default
+
+    def with_value(self, flag: str, value: str) -> Curve:
+        if flag not in self.words:
+            return replace(self, words=(*self.words, flag, value))
+        last = len(self.words) - 1 - self.words[::-1].index(flag)
+        return replace(self, words=(*self.words[: last + 1], value, *self.words[last + 2 :]))
+
+
+def curve(name: str, command: str) -> Curve:
+    """`--flag=value` is taken as two words."""
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        raise RunError(f"curve {name} = {command!r}: {problem}") from None
+    return Curve(name, tuple(part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])))
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    title: str
+    curves: Mapping[str, Curve]
+    seeds: int = 3
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise RunError(f"suite {self.name}: seeds = {self.seeds}, and at least one is needed")
+        if not self.curves:
+            raise RunError(f'suite {self.name} has no curves; write NAME = "train TASK ..." under [curves]')
+        for row in self.curves.values():
+            if row.needs is None:
+                continue
+            if row.needs not in self.curves:
+                hint = near(row.needs, self.curves) or f"; the suite has {', '.join(self.curves)}"
+                raise RunError(f"{row}: there is no curve {row.needs}{hint}")
+            if self.curves[row.needs].verb != "learn":
+                raise RunError(f"{row}: curve {row.needs} is no `learn`, so there is no machine that it has learnt")
+
+    @property
+    def frames(self) -> int:
+        return self.seeds * sum(row.frames for row in self.curves.values())
+
+    def scaled(self, scale: float) -> Suite:
+        """With so many times the frames in every row."""
+        if not 0 < scale < float("inf"):
+            raise RunError(f"--scale {scale}: it multiplies the frames of every row, so it must be above 0")
+        if scale == 1:
+            return self
+        shrunk = {
+            name: row.with_value("--frames", str(max(1, round(row.frames * scale))))
+            for name, row in self.curves.items()
+        }
+        return replace(self, curves=shrunk, scale=scale)
+
+    def only(self, names: tuple[str, ...]) -> Suite:
+        """These curves, and those whose machines they need."""
+        for name in names:
+            if name not in self.curves:
+                hint = near(name, self.curves) or f"; it has {', '.join(self.curves)}"
+                raise RunError(f"--only {name}: suite {self.name} has no such curve{hint}")
+        wanted = {*names, *(self.curves[name].needs for name in names)}
+        return replace(self, curves={name: row for name, row in self.curves.items() if name in wanted})
+
+
+def read_suite(path: Path) -> Suite:
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"{path} does not exist") from None
+    except ValueError as problem:
+        raise RunError(f"{path} is not TOML: {problem}") from None
+    try:
+        return _suite(path.stem, told)
+    except RunError as problem:
+        raise RunError(f"{path}: {problem}") from None
+
+
+def _suite(name: str, told: Mapping[str, Any]) -> Suite:
+    kinds = {"title": (str, "a sentence in quotes"), "seeds": (int, "a number"), "curves": (dict, "a table")}
+    for word, value in told.items():
+        if word not in kinds:
+            raise RunError(f"{word} is not known here; a suite has title, seeds and [curves]{near(word, kinds)}")
+        kind, expected = kinds[word]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise RunError(f"{word} = {value!r}: {expected} is needed")
+    for title, command in told.get("curves", {}).items():
+        if not isinstance(command, str):
+            raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
+    curves = {title: curve(title, command) for title, command in told.get("curves", {}).items()}
+    return Suite(name, told.get("title", name), curves, told.get("seeds", 3))

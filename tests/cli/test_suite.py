@@ -1,0 +1,155 @@
+"""`srm suite`: refuses before it runs, can be interrupted and taken up, and one failing row does not stop the others."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+from srm.cli.suite import picture
+from srm.experiment.conduct import RowStand
+from srm.experiment.rows import Reached, Row
+
+SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
+
+
+def written(tmp_path: Path, **curves: str) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text("\n".join(["seeds = 1", "[curves]", *(f"{name} = '{line}'" for name, line in curves.items())]))
+    return str(path)
+
+
+def started(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "srm", "suite", *arguments], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def rounds(folder: Path) -> list[int]:
+    with (folder / "log.csv").open() as file:
+        return [int(row["round"]) for row in csv.DictReader(file)]
+
+
+def test_without_a_name_the_suites_are_told_with_what_they_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["suite"]) == 0
+    said = capsys.readouterr().out
+    assert "motivating\n    Figure 1(c): " in said
+    assert "6 curves, 18 rows, 82 million frames" in said
+
+
+def test_the_commands_of_a_suite_are_told_without_running_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["suite", "motivating", "--list", "--scale", "0.1", "--only", "learnt"]) == 0
+    said = capsys.readouterr().out
+    assert "learn   0/3  srm learn keycorridor --frames 250000\n" in said
+    assert "learnt  0/3  srm train keycorridor --reward learnt:learn --frames 500000\n" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["doorkeys"], "did you mean doorkey"),
+        (["doorkey", "--only", "learn-ppo-cmn"], "did you mean learn-ppo-cnn"),
+        (["doorkey", "--scale", "0"], "--scale 0.0"),
+        (["doorkey", "--seeds", "0"], "--seeds 0"),
+        (["own.toml"], "suite own: curve a = 'train doorkey --learner ppoo': invalid choice 'ppoo'"),
+    ],
+    ids=["suite", "curve", "scale", "seeds", "flag"],
+)
+def test_what_a_user_can_mend_is_told_in_a_line_before_anything_runs(
+    arguments: list[str],
+    problem: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, a="train doorkey --learner ppoo")
+    assert main(["suite", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert said.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]
+
+
+def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
+    plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 120000 {SMALL}"
+    arguments = [written(tmp_path, bad="train doorkey --reward nothing", plain=plain), "--scale", "0.1", "--cores", "2"]
+    row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
+    process = started(tmp_path, *arguments)
+    wait_for(row / "log.csv", process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said
+    assert f"go on with: srm suite {arguments[0]} --scale 0.1 --cores 2" in said
+    assert "bad seed 0 failed: nothing: neither a file nor a machine" in said
+    assert "Traceback" not in said
+    before = rounds(row)
+    assert list((row / "checkpoint").iterdir())
+    assert not (row / "summary.json").exists()
+
+    process = started(tmp_path, *arguments)
+    told, said = process.communicate()
+    assert process.returncode == 1, said
+    assert "2 rows: 1 failed, 1 finished" in told or "2 rows: 1 finished, 1 failed" in told
+    assert len(rounds(row)) > len(before)
+    assert rounds(row) == list(range(1, len(rounds(row)) + 1))
+    assert json.loads((row / "summary.json").read_text())["frames"] >= 12_000
+    assert row.with_name("seed0.log").read_text().count(f"train --resume {row.relative_to(tmp_path)}\n") >= 1
+
+
+@pytest.mark.slow
+def test_a_killed_suite_takes_its_rows_with_it_and_can_be_taken_up(tmp_path: Path) -> None:
+    arguments = [written(tmp_path, plain=f"train DoorKey-5x5 --frames 20000 --checkpoint-seconds 0.1 {SMALL}")]
+    row = tmp_path / "runs" / "own" / "plain" / "seed0"
+    process = started(tmp_path, *arguments)
+    wait_for(row / "log.csv", process)
+    process.kill()
+    process.communicate()
+    assert not (row / "summary.json").exists()
+    assert main(["suite", *arguments, "-o", str(tmp_path / "runs" / "own")]) == 0
+    assert (row / "summary.json").exists()
+
+
+@pytest.mark.slow
+def test_a_learnt_machine_pays_the_row_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    learn = "learn DoorKey-5x5 --frames 600 --ppo.worlds 8 --ppo.steps 32 --warm-up 1 --reward-net.steps 2 --episodes 1"
+    suite = written(tmp_path, learnt=f"train DoorKey-6x6 --reward learnt:learn --frames 300 {SMALL}", learn=learn)
+    assert main(["suite", suite, "--seeds", "2", "-o", "out"]) == 0
+    for seed in (0, 1):
+        assert os.path.exists(f"out/learn/seed{seed}/report.html")
+        config = json.loads(Path(f"out/learnt/seed{seed}/config.json").read_text())
+        assert config["training"]["reward"] == f"out/learn/seed{seed}/learnt.srm"
+        learnt = Path(f"out/learn/seed{seed}/learnt.srm").read_text()
+        assert (
+            learnt.split("constraint")[0].split("holes")[1].split()[:3]
+            == (Path(f"out/learnt/seed{seed}/machine.srm").read_text().split("holes")[1].split()[:3])
+        )
+
+
+def test_too_many_rows_for_the_terminal_leave_those_that_matter() -> None:
+    def stand(seed: int, state: str) -> RowStand:
+        return RowStand(Row("plain", seed, ("train", "doorkey"), 10, Path(f"seed{seed}")), state, Reached(5, 1.0, 0.5))  # type: ignore[arg-type]
+
+    many = (*(stand(seed, "waiting") for seed in range(50)), stand(50, "running"), stand(51, "failed"))
+    table = picture(many, most=3).renderables[0]
+    assert list(table.columns[1].cells) == ["51", "50", "0"]  # type: ignore[attr-defined]

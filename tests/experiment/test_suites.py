@@ -1,0 +1,145 @@
+"""Suites: the paper's figures as data that can be run, and files of one's own that are refused where they are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from srm.cli.suite import refuse_unparsable
+from srm.errors import RunError
+from srm.experiment import learning
+from srm.experiment.rows import LEARNT_FILE, rows_of
+from srm.experiment.suite import Suite, curve, read_suite
+from srm.experiment.suites import SUITES, find_suite
+from srm.machine.parse import find_machine
+from srm.task.table import find_task
+
+OWN = """
+title = "Does the machine help?"
+seeds = 2
+
+[curves]
+task = "train doorkey --frames 600_000"
+learn = "learn doorkey"
+learnt = "train DoorKey-16x16 --frames=3000000 --reward=learnt:learn"
+"""
+
+
+def own(tmp_path: Path, text: str = OWN) -> Suite:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    return read_suite(path)
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_every_command_that_ships_can_be_parsed(suite: Suite) -> None:
+    for row in suite.curves.values():
+        refuse_unparsable(row, suite.name)
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) -> None:
+    for row in suite.curves.values():
+        words = find_task(row.task).words
+        named = row.value("--machine") or row.value("--reward", "task")
+        if row.verb == "learn" and not row.value("--machine"):
+            named = find_task(row.task).machines[0]
+        if named in ("task", "gail", "gan_gcl") or row.needs:
+            continue
+        machine = find_machine(named, {words.name: words})
+        if row.value("--constraint", "none") != "none":
+            machine.constraint(row.value("--constraint"))
+        if row.verb == "learn":
+            assert machine.holes
+        else:
+            assert machine.is_concrete != ("--holes" in row.words)
+
+
+def test_the_suites_are_those_of_the_paper() -> None:
+    assert list(SUITES) == [
+        "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
+        "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines",
+    ]  # fmt: skip
+
+
+def test_the_learnt_machine_has_the_name_that_learning_gives_it() -> None:
+    assert LEARNT_FILE == learning.LEARNT
+
+
+def test_rows_are_told_their_seed_folder_and_machine(tmp_path: Path) -> None:
+    rows = rows_of(own(tmp_path), Path("out"), seeds=2)
+    assert [(row.curve, row.seed) for row in rows] == [
+        ("learn", 0), ("task", 0), ("learnt", 0), ("learn", 1), ("task", 1), ("learnt", 1),
+    ]  # fmt: skip
+    learn, _, learnt = rows[3:]
+    assert learn.words == ("learn", "doorkey", "--cores", "1")
+    assert learnt.needs == learn.folder == Path("out/learn/seed1")
+    assert learnt.words[-2:] == ("--reward", "out/learn/seed1/learnt.srm")
+    assert [row.frames for row in rows[:3]] == [1_000_000, 600_000, 3_000_000]
+
+
+def test_scale_multiplies_the_frames_of_every_row_also_of_those_that_name_none(tmp_path: Path) -> None:
+    small = own(tmp_path).scaled(0.1)
+    assert {name: row.frames for name, row in small.curves.items()} == {
+        "task": 60_000, "learn": 100_000, "learnt": 300_000,
+    }  # fmt: skip
+    assert small.curves["learn"].words[-2:] == ("--frames", "100000")
+    assert small.curves["learnt"].command == "train DoorKey-16x16 --frames 300000 --reward learnt:learn"
+
+
+def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
+    suite = own(tmp_path)
+    assert list(suite.only(("learnt",)).curves) == ["learn", "learnt"]
+    assert list(suite.only(("task",)).curves) == ["task"]
+    with pytest.raises(RunError, match="did you mean task"):
+        suite.only(("tusk",))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("title = ", "own.toml is not TOML: Invalid value"),
+        ("", "has no curves"),
+        ("seed = 3\n[curves]\na = 'train doorkey'", "seed is not known here.*did you mean seeds"),
+        ("seeds = '3'\n[curves]\na = 'train doorkey'", "seeds = '3': a number is needed"),
+        ("seeds = 0\n[curves]\na = 'train doorkey'", "at least one"),
+        ("[curves]\na = 3", "curve a: write a command in quotes"),
+        ("[curves]\n'a/b' = 'train doorkey'", "curve 'a/b': a name is letters"),
+        ("[curves]\na = ''", "begins with train or learn"),
+        ("[curves]\na = 'tran doorkey'", "curve a = 'tran doorkey': .*did you mean train"),
+        ("[curves]\na = 'train'", "name the task after train"),
+        ("[curves]\na = 'train doorkee'", "curve a = .*there is no task doorkee.*did you mean doorkey"),
+        ("[curves]\na = 'train doorkey --seed 3'", "leave --seed out"),
+        ("[curves]\na = 'learn doorkey -o x'", "leave -o out"),
+        ("[curves]\na = 'learn doorkey --out=x'", "leave --out out"),
+        ("[curves]\na = 'train doorkey --frames many'", "--frames many is not a number"),
+        ('[curves]\na = "train \'doorkey"', "No closing quotation"),
+        ("[curves]\na = 'train doorkey --reward learnt:b'", "there is no curve b"),
+        ("[curves]\na = 'train doorkey --reward learnt:a'", "curve a is no `learn`"),
+        (
+            "[curves]\na = 'train doorkey --reward learnt:b'\nb = 'train doorkey --reward learnt:a'",
+            "curve b is no `learn`",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_place_and_the_remedy(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(RunError, match=problem) as refused:
+        own(tmp_path, text)
+    assert str(refused.value).startswith(str(tmp_path / "own.toml"))
+    assert "\n" not in str(refused.value)
+
+
+def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
+    with pytest.raises(RunError) as refused:
+        refuse_unparsable(curve("a", "train doorkey --framez 3"), "own")
+    assert str(refused.value) == (
+        "suite own: curve a = 'train doorkey --framez 3': Unrecognized options: --framez, 3; `srm train --help` tells the flags"
+    )
+
+
+def test_an_unknown_suite_is_told_a_near_one() -> None:
+    with pytest.raises(RunError, match="did you mean doorkey"):
+        find_suite("doorkeys")
+    with pytest.raises(RunError, match=r"nowhere\.toml does not exist"):
+        find_suite("nowhere.toml")

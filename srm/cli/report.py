@@ -23,7 +23,7 @@ class Report:
     folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]
     """one run of `srm learn`; or several runs of `srm learn` or `srm train`, or folders that hold them"""
     out: Annotated[Path | None, arg(aliases=["-o"], metavar="DIR")] = None
-    """where the comparison is written; `report` in the folder that holds all runs unless told"""
+    """where the comparison is written; `report` in the folder that holds them all unless told"""
     csv: bool = False
     """write curves.csv and final.csv as well"""
     reach: float = 0.8
@@ -40,22 +40,22 @@ class Report:
             return 0
         from srm.report.collect import find_runs
 
-        runs = find_runs(self.folders)
+        folders, runs = self.folders, find_runs(self.folders)
         if self.keep is not None:
             from srm.report.keep import keep
 
-            runs = keep(runs, self.keep)
+            folders, runs = (self.keep,), keep(runs, self.keep)
             print(self.keep)
         if self.keep is None or asked:
-            self._compare(runs)
+            self._compare(folders, runs)
         return 0
 
-    def _compare(self, runs: list[Run]) -> None:
+    def _compare(self, folders: tuple[Path, ...], runs: list[Run]) -> None:
         from srm.report.collect import common_folder
         from srm.report.compare import compare
         from srm.report.comparison import write_comparison
 
-        out = self.out or common_folder(runs) / "report"
+        out = self.out or common_folder(folders) / "report"
         print(write_comparison(compare(runs, self.reach), out, self.csv))
 
 

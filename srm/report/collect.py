@@ -175,7 +175,7 @@ def sure(returns: np.ndarray, episodes: np.ndarray) -> np.ndarray:
 
 
 def _check(path: Path, config: Mapping[str, Any]) -> None:
-    part = {"train": "training", "learn": "learning"}.get(config.get("kind", ""))
+    part = {"train": "training", "learn": "learning"}.get(str(config.get("kind")))
     if part is None:
         raise RunError(f"{path} is not of a run; leave its folder out, or give runs that {MAKE} made")
     settings = config.get(part)
@@ -269,10 +269,10 @@ def _told_apart(run: Run, name: str, alike: Sequence[Run]) -> str:
     return " · ".join([name, *(f"{key.removeprefix('learning.')} {own[key]}" for key in differ[:3])])
 
 
-def common_folder(runs: Sequence[Run]) -> Path:
-    """The innermost folder with all runs in it; told from here where it lies below."""
-    folder = Path(os.path.commonpath([run.place for run in runs]))
+def common_folder(folders: Sequence[Path]) -> Path:
+    """The innermost folder with all of these in it, which may be one of them; told from here where it lies below."""
+    folder = Path(os.path.commonpath([os.path.abspath(path) for path in folders]))
     if folder == Path(folder.anchor):
-        raise RunError(f"{runs[0].folder} and {runs[-1].folder} have no folder in common; tell where to write with -o")
+        raise RunError(f"{folders[0]} and {folders[-1]} have no folder in common; tell where to write with -o")
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder

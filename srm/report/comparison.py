@@ -347,7 +347,7 @@ def _runs(comparison: Comparison, out: Path) -> Markup:
         [
             _name(curve.curve),
             tag("td", run.seed, class_="number"),
-            tag("td", *_links(run, out)),
+            tag("td", join(_links(run, out), " ")),
             tag("td", whole(run.frames[-1]) if len(run.frames) else "0", class_="number"),
             tag("td", duration(run.seconds[-1]) if len(run.seconds) else "–", class_="number"),
             _cell(run.last_return),
@@ -364,7 +364,7 @@ def _links(run: Run, out: Path) -> Iterator[Markup]:
     towards = Path(os.path.relpath(run.place, out.absolute())).as_posix()
     yield tag("a", "/".join(run.place.parts[-2:]), href=f"{quote(towards)}/")
     if (run.folder / REPORT).exists():
-        yield tag("a", " page", href=quote(f"{towards}/{REPORT}"))
+        yield tag("a", "page", href=quote(f"{towards}/{REPORT}"))
 
 
 def _state(run: Run) -> Markup:

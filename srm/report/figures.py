@@ -51,10 +51,10 @@ def write_figures(comparison: Comparison, out: Path) -> list[str]:
     return written
 
 
-def palette() -> list[str]:
-    """The colours of curves on a light page."""
+def palette(scheme: int = 0) -> list[str]:
+    """The colours of curves on a light page, or with 1 on a dark one."""
     style = (files("srm.report") / "assets" / "page.css").read_text(encoding="utf-8")
-    return re.findall(r"--curve-\d+: (#\w{6})", style)[:COLOURS]
+    return re.findall(r"--curve-\d+: (#\w{6})", style)[COLOURS * scheme :][:COLOURS]
 
 
 def _figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:

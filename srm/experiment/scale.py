@@ -94,7 +94,7 @@ def start_process(row: Row, root: Path) -> subprocess.Popen[bytes]:
             stdout=file,
             stderr=subprocess.STDOUT,
             process_group=0,  # Ctrl-C reaches the suite alone, which asks each row once
-            preexec_fn=_die_with_parent,
+            preexec_fn=_prepare,
         )
 
 
@@ -102,9 +102,11 @@ _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
 
-def _die_with_parent() -> None:
+def _prepare() -> None:
+    """In the new process, before Python begins."""
     if sys.platform == "linux":
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which Ray blocks in all that it starts
 
 
 class OnRay:
@@ -144,7 +146,7 @@ class OnRay:
 
     def ended(self) -> list[tuple[Row, int]]:
         done, _ = self._ray.wait(list(self._rows), num_returns=len(self._rows), timeout=0) if self._rows else ([], [])
-        return [(row, self._code(reference, row)) for reference in done for row in (self._rows.pop(reference),)]
+        return [(row, self._code(reference, row)) for reference, row in [(r, self._rows.pop(r)) for r in done]]
 
     def _code(self, reference: Any, row: Row) -> int:
         try:
@@ -204,16 +206,16 @@ class Keeper:
 
 def run_away(row: Row, given: Mapping[str, bytes], keeper: Any, every: float) -> int:
     """Runs a row on the node of a cluster. `given` are files of the starter that its command names."""
-    ray: Any = import_module("ray")
     writer = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="srm-") as scratch:
         root = Path(scratch)
-        saved = ray.get(keeper.fetch.remote(row, writer))
+        # Not `ray.get`: Ray takes a task that waits in it for idle, and gives its core to another row.
+        saved = keeper.fetch.remote(row, writer).future().result()
         if saved is None:
             return STOPPED
         words = tuple(str(_inside(word)) if word in given else word for word in row.words)
         here = replace(row, words=words, folder=_inside(row.folder))
-        files = {**{_inside(word): content for word, content in given.items()}}
+        files = {_inside(word): content for word, content in given.items()}
         files |= {here.folder.parent / name: content for name, content in saved.items()}
         for path, content in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +229,7 @@ def run_away(row: Row, given: Mapping[str, bytes], keeper: Any, every: float) ->
                 found = _files(root, here)
                 changed = {name: content for name, stamp, content in found if sent.get(name) != stamp}
                 sent = {name: stamp for name, stamp, _ in found}
-                go_on = ray.get(keeper.keep.remote(row, writer, list(sent), changed))
+                go_on = keeper.keep.remote(row, writer, list(sent), changed).future().result()
                 if code is not None:
                     return code
                 if not go_on and not asked:

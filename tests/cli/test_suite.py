@@ -130,6 +130,27 @@ def test_a_killed_suite_takes_its_rows_with_it_and_can_be_taken_up(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_row_that_was_interrupted_on_a_cluster_goes_on_here(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    suite = written(tmp_path, plain=f"train DoorKey-5x5 --frames 60000 {SMALL}")
+    row = tmp_path / "runs" / "own" / "plain" / "seed0"
+    process = started(tmp_path, suite, "--on", "ray", "--address", "local")
+    wait_for(row / "log.csv", process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said
+    assert f"go on with: srm suite {suite} --on ray --address local" in said
+    before = rounds(row)
+    assert f"round-{before[-1]:08d}.safetensors" in os.listdir(row / "checkpoint")
+
+    process = started(tmp_path, suite)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    assert rounds(row) == list(range(1, len(rounds(row)) + 1))
+    assert len(rounds(row)) > len(before)
+
+
+@pytest.mark.slow
 def test_a_learnt_machine_pays_the_row_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     learn = "learn DoorKey-5x5 --frames 600 --ppo.worlds 8 --ppo.steps 32 --warm-up 1 --reward-net.steps 2 --episodes 1"

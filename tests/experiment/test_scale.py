@@ -167,7 +167,6 @@ def test_a_missing_ray_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 CLUSTER = """
-    import sys, time
     from pathlib import Path
     from ray.cluster_utils import Cluster
     from srm.experiment.conduct import conduct
@@ -177,17 +176,19 @@ CLUSTER = """
     from srm.experiment.suite import Suite, curve
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    second = cluster.add_node(num_cpus=1)
-    command = "train DoorKey-5x5 --frames 12000 --checkpoint-seconds 0.2 SMALL"
-    rows = rows_of(Suite("small", "Small", {"plain": curve("plain", command)}), Path("out"), 2)
-    killed = False
-    for stands in conduct(rows, OnRay(cluster.address, every=0.5)):
-        if not killed and all(checkpoints(row.folder) for row in rows):
-            assert not any(row.finished for row in rows)
-            cluster.remove_node(second, allow_graceful=False)
-            killed = True
-    print(killed, *(stand.state for stand in stands))
-    cluster.shutdown()
+    try:
+        second = cluster.add_node(num_cpus=1)
+        command = "train DoorKey-5x5 --frames 16000 --checkpoint-seconds 0.2 SMALL"
+        rows = rows_of(Suite("small", "Small", {"plain": curve("plain", command)}), Path("out"), 2)
+        killed = False
+        for stands in conduct(rows, OnRay(cluster.address, every=0.5)):
+            if not killed and all(checkpoints(row.folder) for row in rows):
+                assert not any(row.finished for row in rows)
+                cluster.remove_node(second, allow_graceful=False)
+                killed = True
+        print(killed, *(stand.state for stand in stands))
+    finally:
+        cluster.shutdown()
 """
 
 
@@ -195,7 +196,13 @@ CLUSTER = """
 def test_every_row_is_finished_although_a_node_of_the_cluster_dies(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     script = textwrap.dedent(CLUSTER).replace("SMALL", SMALL)
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_TMPDIR": "/tmp",  # sockets need a short path
+        "TMPDIR": str(tmp_path),  # a killed node leaves its scratch folder
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )

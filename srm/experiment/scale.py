@@ -1,12 +1,11 @@
 """Where the rows of a suite run: as processes side by side on this machine, or on the nodes of a Ray cluster.
 
-Every row is `python -m srm ...` in a process of its own with one thread. It dies with whoever started it, whatever kills that: a row
+Every row is `srm ...` in a process of its own with one thread. It dies with whoever started it, whatever kills that: a row
 that nobody watches would go on writing a folder that the next `srm suite` takes up.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shlex
 import signal
@@ -87,26 +86,28 @@ def start_process(row: Row, root: Path) -> subprocess.Popen[bytes]:
         file.write(f"$ srm {shlex.join(words)}\n".encode())
         file.flush()
         return subprocess.Popen(
-            [sys.executable, "-m", "srm", *words],
+            [sys.executable, "-c", _ROW, str(os.getpid()), *words],
             cwd=root,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
             process_group=0,  # Ctrl-C reaches the suite alone, which asks each row once
-            preexec_fn=_prepare,
         )
 
 
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
-
-
-def _prepare() -> None:
-    """In the new process, before Python begins."""
-    if sys.platform == "linux":
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which Ray blocks in all that it starts
+# `python -m srm` that the kernel kills with its parent, and that can be interrupted although Ray blocks this in all it starts. Said
+# by the row itself, since `preexec_fn` is not safe beside threads, and Ray's workers have many.
+_ROW = """
+import ctypes, os, signal, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+if os.getppid() != int(sys.argv.pop(1)):
+    sys.exit("whoever started this row has gone")
+from srm.cli import main
+sys.exit(main())
+"""
 
 
 class OnRay:

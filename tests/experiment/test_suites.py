@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,12 @@ def test_an_unknown_suite_is_told_a_near_one() -> None:
         find_suite("doorkeys")
     with pytest.raises(RunError, match=r"nowhere\.toml does not exist"):
         find_suite("nowhere.toml")
+
+
+def test_the_page_about_suites_names_each_and_its_own_suite_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
+    assert [name for name in SUITES if f"`{name}`" not in page] == []
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    suite = own(tmp_path, text)
+    for row in suite.curves.values():
+        refuse_unparsable(row, suite.name)

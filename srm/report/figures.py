@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,11 @@ from srm.report.strip import COLOURS, dash
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 STYLE: Any = {
     "svg.hashsalt": "srm",
+    "text.parse_math": False,  # a curve may be called $x
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -43,6 +45,8 @@ def write_figures(comparison: Comparison, out: Path) -> list[str]:
     written = []
     with rc_context(STYLE):
         for name, figure in _figures(comparison):
+            figure.draw_without_rendering()  # lays it out,
+            figure.set_layout_engine("none")  # once for both files
             for kind, about in ABOUT.items():
                 content = io.BytesIO()
                 figure.savefig(content, format=kind, dpi=160, metadata=about)
@@ -78,54 +82,53 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _curves(panel: MeasuredPanel) -> Figure:
-    figure = _figure(6.4, 3.6 + 0.1 * len(panel.curves))
-    axes = figure.subplots()
-    for measured in panel.curves:
-        if measured.by_frames.seeds.any():
-            _draw(axes, measured.by_frames, measured.curve.name, measured.curve.colour)
-            ends = [(run.frames[-1], run.last_return) for run in measured.stopped]
-            colour = palette()[measured.curve.colour % COLOURS]
-            axes.plot(*np.array(ends).reshape(-1, 2).T, "o", markersize=4, markerfacecolor="white", color=colour)
-    axes.set(
-        title=panel.env_id, xlabel="frames", ylabel="return", xlim=(0, None), ylim=(min(0.0, axes.get_ylim()[0]), None)
-    )
+    drawn = [measured for measured in panel.curves if measured.by_frames.seeds.any()]
+    figure, axes = _lines([(each.curve.name, each.curve.colour, each.by_frames) for each in drawn])
+    for measured in drawn:
+        ends = np.array([(run.frames[-1], run.last_return) for run in measured.stopped]).reshape(-1, 2)
+        shade = palette()[measured.curve.colour % COLOURS]
+        axes.plot(*ends.T, "o", markersize=4, markerfacecolor="white", color=shade)
+    low, high = axes.get_ylim()
+    axes.set(title=panel.env_id, xlabel="frames", ylabel="return", xlim=(0, None), ylim=(min(0.0, low), max(1.0, high)))
     axes.xaxis.set_major_formatter(_thousands())
-    _legend(figure, len(panel.curves))
     return figure
 
 
-def _draw(axes: Axes, band: Band, name: str, colour: int) -> None:
-    """The line with its band; dotted where not all runs are that far."""
+def _profiles(comparison: Comparison) -> Figure:
+    figure, axes = _lines([(profile.name, profile.colour, profile.share) for profile in comparison.profiles])
+    axes.set(xlabel="final return τ", ylabel="share of runs with return ≥ τ", xlim=(0, 1), ylim=(0, 1.03))
+    return figure
+
+
+def _lines(lines: Sequence[tuple[str, int, Band]]) -> tuple[Figure, Axes]:
+    """Lines with their bands, and a legend below them, where it hides none, in as many columns as their names leave room for."""
+    longest = max(len(name) for name, _, _ in lines)
+    columns = 3 if longest < 20 else 2 if longest < 40 else 1
+    figure = _figure(6.4, 3.3 + 0.18 * -(-len(lines) // columns))
+    axes = figure.subplots()
+    handles = [_line(axes, colour, band) for _, colour, band in lines]
+    figure.legend(handles, [name for name, _, _ in lines], loc="outside lower center", ncols=columns, fontsize=8)
+    return figure, axes
+
+
+def _line(axes: Axes, colour: int, band: Band) -> Line2D:
+    """Dotted where not all runs are that far."""
     shade = palette()[colour % COLOURS]
     strokes = [float(length) for length in dash(colour).split()]
     style: Any = (0, strokes) if strokes else "-"
     whole = band.seeds == band.seeds.max()
     beside = ~whole | ~np.append(whole[1:], True) | ~np.append(True, whole[:-1])
-    axes.plot(band.x, np.where(whole, band.value, np.nan), linestyle=style, color=shade, label=name, linewidth=1.6)
+    (line,) = axes.plot(band.x, np.where(whole, band.value, np.nan), linestyle=style, color=shade, linewidth=1.6)
     if not whole.all():
         axes.plot(band.x, np.where(beside, band.value, np.nan), ":", color=shade, linewidth=1.1)
     axes.fill_between(band.x, band.low, band.high, color=shade, alpha=0.18, linewidth=0)
-
-
-def _legend(figure: Figure, curves: int) -> None:
-    """Below the axes, where it hides no curve, in as many columns as long names leave room for."""
-    figure.legend(loc="outside lower center", ncols=1 if curves < 3 else 2, fontsize=8)
+    return line
 
 
 def _thousands() -> Any:
     from matplotlib.ticker import EngFormatter
 
     return EngFormatter(sep="\N{THIN SPACE}")
-
-
-def _profiles(comparison: Comparison) -> Figure:
-    figure = _figure(6.4, 3.4 + 0.1 * len(comparison.profiles))
-    axes = figure.subplots()
-    for profile in comparison.profiles:
-        _draw(axes, profile.share, profile.name, profile.colour)
-    axes.set(xlabel="final return τ", ylabel="share of runs with return ≥ τ", xlim=(0, 1), ylim=(0, 1.03))
-    _legend(figure, len(comparison.profiles))
-    return figure
 
 
 def _holes(comparison: Comparison) -> Figure:
@@ -137,11 +140,14 @@ def _holes(comparison: Comparison) -> Figure:
     for axes, curve, values in zip(grid[:, 0], curves, tables, strict=True):
         shade = palette()[curve.colour % COLOURS]
         axes.axvline(0.0, color="#57606a", linewidth=0.8)
-        for row, found in enumerate(values.values()):
-            for place, (value, spread) in found.items():
-                y = row + 0.6 * ((place + 0.5) / len(curve.runs) - 0.5)
-                axes.plot([value - spread, value + spread], [y, y], color=shade, linewidth=1.0, alpha=0.6)
-                axes.plot([value], [y], "o", color=shade, markersize=3.2)
+        marks = np.array(
+            [
+                (value, row + 0.6 * ((place + 0.5) / len(curve.runs) - 0.5), spread)
+                for row, found in enumerate(values.values())
+                for place, (value, spread) in found.items()
+            ]
+        )  # value, height and spread of each seed of each hole
+        axes.errorbar(*marks[:, :2].T, xerr=marks[:, 2], fmt="o", color=shade, markersize=3.2, elinewidth=0.8)
         axes.set(ylim=(len(values) - 0.4, -0.6))
         axes.set_title(f"{curve.name}\n{curve.env_id}", loc="left", fontsize=8)
         axes.set_yticks(range(len(values)), [f"?{name}" for name in values])

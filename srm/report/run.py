@@ -119,7 +119,7 @@ def read_columns(path: Path, lines: Sequence[str], wanted: Iterable[str]) -> Col
     most = max(place.values(), default=0) + 1
     try:
         rows = [line.split(",", most) for line in lines[1:]]
-        columns = {name: [_number(row[index]) for row in rows] for name, index in place.items()}
+        columns = {name: _numbers([row[index] for row in rows]) for name, index in place.items()}
     except (ValueError, IndexError):
         raise RunError(f"{path} is not the log of a run: a cell of it is not a number") from None
     require(path, names)
@@ -133,9 +133,8 @@ def evenly(count: int, most: int) -> list[int]:
     return sorted({round(place * (count - 1) / max(most - 1, 1)) for place in range(most)})
 
 
-def _number(cell: str) -> float | None:
-    value = float(cell) if cell else math.nan
-    return value if math.isfinite(value) else None
+def _numbers(cells: Iterable[str]) -> list[float | None]:
+    return [value if cell and math.isfinite(value := float(cell)) else None for cell in cells]
 
 
 def read_json(path: Path) -> Mapping[str, Any] | None:

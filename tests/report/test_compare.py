@@ -238,6 +238,15 @@ def test_figures_and_page_are_the_same_whenever_they_are_written(suite: Path, tm
     assert "<dc:date>" not in (tmp_path / "a" / "curves.svg").read_text()
 
 
+def test_a_curve_may_have_any_name(tmp_path: Path):
+    for name in ("_hidden", "$x^2", "%s {} &amp;", "?hole", "a" * 120):
+        write_measured(tmp_path / "runs" / name / "seed0", [0.1, 0.5], kind="learn", holes={"$y": 1.0})
+    assert main(["report", str(tmp_path / "runs")]) == 0
+    drawn = (tmp_path / "runs" / "report" / "curves.svg").read_text()
+    assert "<!-- _hidden -->" in drawn
+    assert "<!-- $x^2 -->" in drawn
+
+
 def test_a_report_inside_the_folder_is_not_taken_for_a_run(suite: Path):
     assert main(["report", str(suite)]) == 0
     assert main(["report", str(suite)]) == 0

@@ -9,37 +9,34 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import torch
 import tyro
 
-from srm.chance import stream
 from srm.errors import MachineError, RunError
-from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain, to_plain
+from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, write_weights
-from srm.infer.imitation import Imitation, ImitationConfig, Kind
+from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, load
 from srm.task import demos
 from srm.task.table import Task, find_task
-from srm.train.episodes import Recent
-from srm.train.learner import Learner, NotFinite, Pay
-from srm.train.loop import task_pay, train
+from srm.train.episodes import Episodes, Recent
+from srm.train.learner import Learner, NotFinite
+from srm.train.loop import Round, train
 from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 from srm.trajectory import Demonstrations
 
 POLICY, MACHINE, DEMONSTRATIONS = "policy.safetensors", "machine.srm", "demonstrations.npz"
 TASK = "task"
-IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
 NO_CONSTRAINT = "none"
 
 # Half the rollout of `PpoConfig` and a larger step: half the frames to the same return where the pay is fixed (docs/performance.md).
@@ -71,6 +68,8 @@ class Training:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
+    cores: Literal[1, 2] = 1
+    """2: a second process plays half of the worlds, and both take every gradient step together"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
@@ -101,37 +100,14 @@ class TrainingRun:
         checkpoint: Checkpoint | None,
     ) -> None:
         self.training = training
-        task = find_task(training.task)
-        self.frames = training.frames or task.frames
+        self._plan = Plan(training, machine, shown, checkpoint)
+        self._part = self._plan.part()
+        self.learner = self._part.learner
+        self.frames = training.frames or find_task(training.task).frames
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
-        began = int(state.get("round", 0))
-        # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
-        seed = training.seed if began == 0 else int(stream(training.seed, f"resumed at {began}").integers(2**31))
-        worlds = task.make_worlds(training.learning.ppo.worlds, seed)
-        demonstrated = None if shown is None else shown.as_rollout()
-        self.learner = training.learning.make(worlds, training.seed, demonstrated)
-        self._pay: Pay = task_pay if machine is None else Payer(machine, task.vocabulary())
-        if training.reward in IMITATING:
-            assert demonstrated is not None
-            self._pay = Imitation(
-                IMITATING[training.reward],
-                demonstrated,
-                worlds.actions,
-                self.learner.log_probs,
-                training.imitation,
-                training.seed,
-            )
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
         self._writer: RunWriter | None = None
-        if checkpoint is not None:
-            tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
-            try:
-                self.learner.load(tensors, int(state["frames"]), began)
-                if isinstance(self._pay, Imitation):
-                    self._pay.load(tensors, began)
-            except RunError as problem:
-                raise RunError(f"{checkpoint.path}: {problem}") from None
 
     @staticmethod
     def begin(training: Training, folder: Path) -> TrainingRun:
@@ -173,8 +149,8 @@ class TrainingRun:
         saved = start
         whole = True  # whether the weights are those of a round that went well
         try:
-            for round in train(self.learner, self._pay, self.frames):
-                self._recent.add(round.episodes)
+            for round, episodes in self._played():
+                self._recent.add(episodes)
                 now = time.monotonic()
                 self._seconds = earlier + now - start
                 row = {
@@ -182,10 +158,10 @@ class TrainingRun:
                     "frames": round.frames,
                     "seconds": self._seconds,
                     **self._recent.means(),
-                    "episodes": len(round.episodes),
+                    "episodes": len(episodes),
                     "paid": round.paid,
                     **round.losses,
-                    **(self._pay.losses if isinstance(self._pay, Imitation) else {}),
+                    **self._part.losses,
                 }
                 self.writer.row(row)
                 if now - saved >= self.training.checkpoint_seconds:
@@ -203,6 +179,20 @@ class TrainingRun:
             self.writer.close()
             self.learner.player.worlds.close()
 
+    def _played(self) -> Iterator[tuple[Round, Episodes]]:
+        """Rounds to the end, each with the episodes that ended in it, here and in the second process if there is one."""
+        rounds = train(self.learner, self._part.pay, self.frames)
+        if self.training.cores == 1:
+            for round in rounds:
+                yield round, round.episodes
+            return
+        with partner(self._plan) as other:
+            while self.learner.frames < self.frames:
+                other.begin()
+                round = next(rounds)
+                yield round, round.episodes + other.finish()
+            other.stop()
+
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
         config = to_plain(self.training.learning)
@@ -219,8 +209,7 @@ class TrainingRun:
             "seconds": self._seconds,
             "recent": self._recent.past(),
         }
-        tensors = self.learner.tensors() | (self._pay.tensors() if isinstance(self._pay, Imitation) else {})
-        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
+        self.writer.checkpoint({name: value.numpy() for name, value in self._part.tensors().items()}, state)
 
     def _diverged(self, problem: str) -> str:
         last = checkpoints(self.writer.folder)

@@ -46,7 +46,7 @@ class ImitationConfig:
     bound: float = 5.0
     """largest pay of a step, either way: a discriminator that is sure would drown everything else"""
     reward_net: RewardNetConfig = field(
-        default_factory=lambda: RewardNetConfig(steps=8, logits="free", floor=None, memory=False)
+        default_factory=lambda: RewardNetConfig(steps=4, logits="free", floor=None, memory=False)
     )
 
 

@@ -37,7 +37,7 @@ class Player:
 
     def __init__(self, worlds: Worlds, net: Net, steps: int, seed: int) -> None:
         self.worlds, self.net, self.steps = worlds, net, steps
-        self._seed, self._round = seed, 0
+        self.seed, self._round = seed, 0
         self._newest = newest_rows(steps, worlds.count, net.lags)
         self._views, self._places = worlds.reset()
         self._begins = np.ones(worlds.count, np.bool_)
@@ -107,7 +107,7 @@ class Player:
         if greedy:
             return np.zeros(shape, np.float32)
         # One stream a round, so that a resumed run needs no generator's state.
-        return stream(self._seed, f"actions {self._round}").gumbel(size=shape).astype(np.float32)
+        return stream(self.seed, f"actions {self._round}").gumbel(size=shape).astype(np.float32)
 
 
 def foreign(net: Net, rollout: Rollout) -> Played:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from srm.train.together import average
+
 
 class Optimiser:
     """Steps some named weights."""
@@ -20,6 +22,7 @@ class Optimiser:
 
     def step(self) -> float:
         """Goes down the gradients that the weights hold; returns their norm before it was bounded."""
+        average([weight.grad for weight in self._weights.values() if weight.grad is not None])
         norm = nn.utils.clip_grad_norm_(self._weights.values(), self._norm)
         self._adam.step()
         self._adam.zero_grad()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,12 @@ from srm.errors import AssignmentError, RunError, SrmError
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun
+from srm.machine.parse import load
+from srm.task import demos
 from srm.train.make import LearnerConfig
 from srm.train.nets import NetConfig
 from srm.train.ppo import PpoConfig
+from tests.infer.play import demonstrations
 from tests.train.clockwork import Clockwork
 
 SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
@@ -111,7 +115,7 @@ def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp
 
 def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
     run = TrainingRun.begin(training(), tmp_path / "run")
-    run._pay = lambda rollout: np.full(rollout.actions.shape, np.inf)
+    run._part = replace(run._part, pay=lambda rollout: np.full(rollout.actions.shape, np.inf))
     with pytest.raises(RunError, match="round 1: the pay is not finite"):
         next(run.rounds())
 
@@ -137,3 +141,56 @@ def test_weights_of_another_network_are_refused_with_their_name(tmp_path: Path) 
         assert (found.task, found.learning) == (training().task, training().learning)
         with pytest.raises(RunError, match=problem):
             found.net(Clockwork(actions=7))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"reward": "gail"}, {"reward": "gan_gcl"}, {"learning": replace(SMALL, learner="bc")}]
+)
+def test_what_imitates_keeps_its_demonstrations_and_goes_on(tmp_path: Path, changes: dict[str, object]) -> None:
+    trained(tmp_path / "run", demos=shown_in(tmp_path), count=3, **changes)
+    assert len(demos.load(tmp_path / "run" / "demonstrations.npz")) == 3
+    run = TrainingRun.resume(tmp_path / "run", frames=600)
+    for _ in run.rounds():
+        pass
+    run.finish()
+    rows = curve(tmp_path / "run")
+    assert int(rows[-1]["frames"]) >= 600
+    assert ("loss_discriminator" in rows[-1]) == ("reward" in changes)
+
+
+def shown_in(folder: Path) -> Path:
+    demos.save(demonstrations("DoorKey-5x5"), folder / "shown.npz")
+    return folder / "shown.npz"
+
+
+def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) -> None:
+    for draw in (0, 1):
+        trained(tmp_path / f"{draw}", reward="doorkey", holes="uniform", draw=draw)
+    values = [load(tmp_path / f"{draw}" / "machine.srm").values() for draw in (0, 1)]
+    assert values[0] != values[1]
+    closed = tmp_path / "closed.srm"
+    closed.write_text("machine closed\nwords minigrid\nstart s\n    reach_goal // 1\n")
+    with pytest.raises(SrmError, match="has no holes"):
+        TrainingRun.begin(training(reward=str(closed), holes="uniform"), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_run_stops_at_the_return_that_was_asked_for(tmp_path: Path) -> None:
+    rows = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
+    assert int(rows[-1]["frames"]) < 100_000  # as soon as a hundred episodes have ended
+
+
+@pytest.mark.slow
+def test_two_cores_give_the_same_curve_twice_and_go_on(tmp_path: Path) -> None:
+    assert trained(tmp_path / "a", cores=2) == trained(tmp_path / "b", cores=2)
+    run = TrainingRun.resume(tmp_path / "a", frames=600)
+    for _ in run.rounds():
+        pass
+    run.finish()
+    assert int(curve(tmp_path / "a")[-1]["frames"]) >= 600
+
+
+def test_worlds_that_two_cores_cannot_share_are_refused(tmp_path: Path) -> None:
+    odd = replace(SMALL, ppo=replace(SMALL.ppo, worlds=3))
+    with pytest.raises(RunError, match=r"--cores 2 cannot share --ppo\.worlds 3 evenly"):
+        TrainingRun.begin(training(cores=2, learning=odd), tmp_path / "run")

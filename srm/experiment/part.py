@@ -1,0 +1,164 @@
+"""What one process trains: worlds, a learner and what pays it. Of a run on two cores each process has half of the worlds.
+
+`Plan` says what is trained and can be sent to another process; `Plan.part` makes it. `Partner` is the second process of a run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from srm.chance import stream
+from srm.errors import RunError
+from srm.evaluate.payer import Payer
+from srm.experiment.run import Checkpoint
+from srm.infer.imitation import Imitation, Kind
+from srm.machine.model import Machine
+from srm.task.table import find_task
+from srm.train.episodes import Episodes
+from srm.train.learner import Learner, Pay
+from srm.train.loop import task_pay, train
+from srm.train.together import together
+from srm.trajectory import Demonstrations
+
+if TYPE_CHECKING:
+    from srm.experiment.training import Training
+
+IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    learner: Learner
+    pay: Pay
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """Of whatever pays, if it learns."""
+        return self.pay.losses if isinstance(self.pay, Imitation) else {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        return self.learner.tensors() | (self.pay.tensors() if isinstance(self.pay, Imitation) else {})
+
+    def load(self, checkpoint: Checkpoint) -> None:
+        tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
+        rounds = int(checkpoint.state["round"])
+        try:
+            self.learner.load(tensors, int(checkpoint.state["frames"]), rounds)
+            if isinstance(self.pay, Imitation):
+                self.pay.load(tensors, rounds)
+        except RunError as problem:
+            raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    training: Training
+    machine: Machine | None
+    shown: Demonstrations | None
+    checkpoint: Checkpoint | None = None
+
+    def part(self, rank: int = 0) -> Part:
+        """The whole, or that of process `rank` of `training.cores`."""
+        training, cores = self.training, self.training.cores
+        task = find_task(training.task)
+        if training.learning.ppo.worlds % cores:
+            raise RunError(f"--cores {cores} cannot share --ppo.worlds {training.learning.ppo.worlds} evenly")
+        count = training.learning.ppo.worlds // cores
+        learning = replace(training.learning, ppo=replace(training.learning.ppo, worlds=count))
+        # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
+        began = 0 if self.checkpoint is None else int(self.checkpoint.state["round"])
+        seed = training.seed if began == 0 else int(stream(training.seed, f"resumed at {began}").integers(2**31))
+        worlds = task.make_worlds(count, seed if rank == 0 else int(stream(seed, f"part {rank}").integers(2**31)))
+        demonstrated = None if self.shown is None else self.shown.as_rollout()
+        learner = learning.make(worlds, training.seed, demonstrated)
+        learner.draw_apart(rank)
+        pay: Pay = task_pay if self.machine is None else Payer(self.machine, task.vocabulary())
+        if training.reward in IMITATING:
+            assert demonstrated is not None
+            kind, actions = IMITATING[training.reward], worlds.actions
+            pay = Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
+        part = Part(learner, pay)
+        if self.checkpoint is not None:
+            part.load(self.checkpoint)
+        return part
+
+
+class Partner:
+    """The second process of a run, which plays and learns as this one does, round by round."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+
+    def begin(self) -> None:
+        """It plays the next round."""
+        self._tell(True)
+
+    def finish(self) -> Episodes:
+        """What ended in its round."""
+        try:
+            episodes: Episodes = self._pipe.recv()
+        except (EOFError, OSError):
+            raise _lost() from None
+        return episodes
+
+    def stop(self) -> None:
+        self._tell(False)
+
+    def _tell(self, go_on: bool) -> None:
+        try:
+            self._pipe.send(go_on)
+        except OSError:
+            raise _lost() from None
+
+
+@contextmanager
+def partner(plan: Plan) -> Iterator[Partner]:
+    """A second process with its half of the worlds, as long as the context lasts."""
+    context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
+    with tempfile.TemporaryDirectory(prefix="srm") as scratch:
+        meeting = Path(scratch) / "meeting"
+        pipe, other_end = context.Pipe()
+        process = context.Process(target=_assist, args=(other_end, plan, meeting), daemon=True)
+        process.start()
+        other_end.close()
+        try:
+            with together(meeting, rank=0):
+                yield Partner(pipe)
+        except RuntimeError as error:  # what torch says when the other end of a sum has gone
+            if process.is_alive() or isinstance(error, RunError):
+                raise
+            raise _lost() from None
+        finally:
+            pipe.close()
+            process.join(timeout=5)
+            if process.is_alive():
+                process.kill()
+
+
+def _assist(pipe: Connection, plan: Plan, meeting: Path) -> None:
+    """The second process: a round for each word of the first, until it says no more or has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first
+    torch.set_num_threads(1)
+    try:
+        with together(meeting, rank=1):
+            part = plan.part(rank=1)
+            rounds = train(part.learner, part.pay, frames=2**62)
+            while pipe.recv():
+                pipe.send(next(rounds).episodes)
+    except (EOFError, OSError, RuntimeError):
+        pass  # the first tells what went wrong
+
+
+def _lost() -> RunError:
+    return RunError("the second process of the run has died; go on with --resume, or begin with --cores 1")

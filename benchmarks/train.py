@@ -2,6 +2,7 @@
 
     python benchmarks/train.py [--rounds 4] [--skip-slow]
     python benchmarks/train.py --seconds-to 0.9 [--seeds 3]
+    python benchmarks/train.py --two-cores [--busy]
 
 One process, one thread; every contender has 64 worlds, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
 convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units). Contenders take turns, round by round, and the
@@ -9,14 +10,23 @@ fastest round of each counts, in processor time: another program on the machine 
 
 `--seconds-to` measures what counts in the end: how long each takes to a return in DoorKey-8x8 when paid by `doorkey_handset`, with the
 settings of `srm train` for both.
+
+`--two-cores` compares `srm train --cores 2` with `--cores 1` in wall time, the median round of each, with as many worlds and with
+twice as many; `--busy` beside a process that keeps one of the cores busy.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -26,7 +36,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from srm.evaluate.payer import Payer
-from srm.experiment.training import QUICK
+from srm.experiment.training import QUICK, Training, TrainingRun
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
 from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, gather
@@ -34,6 +44,7 @@ from srm.train.batches import Batch, Deck
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import Pay
 from srm.train.loop import task_pay, train
+from srm.train.make import LearnerConfig
 from srm.train.nets import Kind, NetConfig
 from srm.train.ppo import Ppo, PpoConfig
 from srm.trajectory import Rollout
@@ -243,6 +254,28 @@ def seconds_to(level: float, seeds: int, most: int = 2_000_000) -> None:
             worlds.close()
 
 
+def two_cores(busy: bool, rounds: int = 20) -> None:
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if busy else None
+    if other is not None:
+        os.sched_setaffinity(other.pid, {max(os.sched_getaffinity(0))})
+    speed: dict[tuple[int, int], float] = {}
+    for cores, worlds in ((1, CONFIG.worlds), (2, CONFIG.worlds), (2, 2 * CONFIG.worlds)):
+        with tempfile.TemporaryDirectory() as folder:
+            still = replace(
+                CONFIG, worlds=worlds, learning_rate=1e-12
+            )  # what a policy has learnt decides how many views differ
+            learning = LearnerConfig(ppo=still)
+            run = TrainingRun.begin(Training("doorkey", cores=cores, learning=learning), Path(folder) / "run")
+            stands = run.rounds()
+            seconds = [next(stands).row["seconds"] for _ in range(rounds + 3)]
+            stands.close()
+        speed[cores, worlds] = worlds * CONFIG.steps / float(np.median(np.diff(seconds[3:])))
+        ratio = speed[cores, worlds] / speed[1, CONFIG.worlds]
+        print(f"cores {cores}, worlds {worlds}: {speed[cores, worlds]:,.0f} frames/s, {ratio:.2f}", flush=True)
+    if other is not None:
+        other.kill()
+
+
 def main() -> None:
     import minigrid  # noqa: F401  (its import registers the MiniGrid environments)
 
@@ -251,11 +284,16 @@ def main() -> None:
     parser.add_argument("--skip-slow", action="store_true", help="leave out Stable-Baselines3 on the minigrid package")
     parser.add_argument("--seconds-to", type=float, metavar="RETURN", help="measure the time to this return instead")
     parser.add_argument("--seeds", type=int, default=3, help="of --seconds-to")
+    parser.add_argument("--two-cores", action="store_true", help="compare --cores 2 with --cores 1 instead")
+    parser.add_argument("--busy", action="store_true", help="with --two-cores: keep one core busy")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if arguments.seconds_to is not None:
         seconds_to(arguments.seconds_to, arguments.seeds)
+        return
+    if arguments.two_cores:
+        two_cores(arguments.busy)
         return
 
     def pool() -> EnvPoolWorlds:

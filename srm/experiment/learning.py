@@ -161,9 +161,7 @@ class LearningRun:
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         saved, whole = start, True
         book = EpisodeBook(self.learner.player.worlds.count)
-        waiting: list[
-            dict[str, Any]
-        ] = []  # rows of the warm-up, which do not know the columns of the policy's losses yet
+        waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
             for round in infer(self.learner, self.holes, self.config, self._first):
                 episodes = book.read(round.rollout)
@@ -171,10 +169,8 @@ class LearningRun:
                 now = time.monotonic()
                 self._seconds = earlier + now - start
                 waiting.append(self._row(round, len(episodes)))
-                if round.index >= self.config.warm_up:
-                    for row in waiting:
-                        self.writer.row({name: row.get(name) for name in waiting[-1]})
-                    waiting = []
+                if round.index >= max(self.config.warm_up, 1):
+                    waiting = self._write(waiting)
                     if now - saved >= self.learning.checkpoint_seconds:
                         self._save()
                         saved = now
@@ -183,6 +179,7 @@ class LearningRun:
                 yield Stand(row, self.frames, speed, round.belief, self.machine.hole_names)
                 if round.frames >= self.frames or self._recent.reached(self.learning.stop_at):
                     break
+            waiting = self._write(waiting)
         except NotFinite as problem:
             whole = False
             raise RunError(f"{self.writer.folder}: {problem}; {_last_good(self.writer.folder)}") from None
@@ -191,6 +188,11 @@ class LearningRun:
                 self._save()
             self.writer.close()
             self.learner.player.worlds.close()
+
+    def _write(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for row in rows:
+            self.writer.row({name: row.get(name) for name in rows[-1]})
+        return []
 
     def _row(self, round: Round, episodes: int) -> dict[str, Any]:
         names, belief = self.machine.hole_names, round.belief
@@ -209,6 +211,7 @@ class LearningRun:
 
     def finish(self) -> dict[str, Any]:
         """Writes what was learnt, and the report of it. Returns the summary."""
+        self.holes.finish()
         writer, learnt = self.writer, self.posterior()
         concrete = self.machine.concretize(
             {hole.name: hole.value for hole in learnt.holes}, {hole.name: hole.spread for hole in learnt.holes}

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -28,7 +27,7 @@ from srm.task.table import find_task
 from srm.train.episodes import Episodes
 from srm.train.learner import Learner, Pay
 from srm.train.loop import task_pay, train
-from srm.train.together import together
+from srm.train.together import Exchange, Meeting, together
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
@@ -123,40 +122,36 @@ class Partner:
 
 
 @contextmanager
-def partner(plan: Plan) -> Iterator[Partner]:
-    """A second process with its half of the worlds, as long as the context lasts."""
+def partner(plan: Plan, size: int) -> Iterator[Partner]:
+    """A second process with its half of the worlds, as long as the context lasts. `size`: of the largest gradient, at least."""
     context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
-    with tempfile.TemporaryDirectory(prefix="srm") as scratch:
-        meeting = Path(scratch) / "meeting"
-        pipe, other_end = context.Pipe()
-        process = context.Process(target=_assist, args=(other_end, plan, meeting), daemon=True)
-        process.start()
-        other_end.close()
-        try:
-            with together(meeting, rank=0):
-                yield Partner(pipe)
-        except RuntimeError as error:  # what torch says when the other end of a sum has gone
-            if process.is_alive() or isinstance(error, RunError):
-                raise
-            raise _lost() from None
-        finally:
-            pipe.close()
-            process.join(timeout=5)
-            if process.is_alive():
-                process.kill()
+    meeting = Meeting.of(context, size)
+    pipe, other_end = context.Pipe()
+    process = context.Process(target=_assist, args=(other_end, plan, meeting), daemon=True)
+    process.start()
+    other_end.close()
+    try:
+        with together(Exchange(meeting, 0, process.is_alive)):
+            yield Partner(pipe)
+    finally:
+        pipe.close()
+        process.join(timeout=5)
+        if process.is_alive():
+            process.kill()
 
 
-def _assist(pipe: Connection, plan: Plan, meeting: Path) -> None:
+def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
     """The second process: a round for each word of the first, until it says no more or has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first
     torch.set_num_threads(1)
+    first = os.getppid()
     try:
-        with together(meeting, rank=1):
+        with together(Exchange(meeting, 1, lambda: os.getppid() == first)):
             part = plan.part(rank=1)
             rounds = train(part.learner, part.pay, frames=2**62)
             while pipe.recv():
                 pipe.send(next(rounds).episodes)
-    except (EOFError, OSError, RuntimeError):
+    except (EOFError, OSError, RunError):
         pass  # the first tells what went wrong
 
 

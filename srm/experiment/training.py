@@ -186,7 +186,7 @@ class TrainingRun:
             for round in rounds:
                 yield round, round.episodes
             return
-        with partner(self._plan) as other:
+        with partner(self._plan, sum(value.numel() for value in self._part.tensors().values())) as other:
             while self.learner.frames < self.frames:
                 other.begin()
                 round = next(rounds)

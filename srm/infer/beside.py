@@ -1,7 +1,7 @@
 """Lines 3 and 5 to 8 of Algorithm 1, one after the other with line 4 or at the same time on another core.
 
-`Inline` learns in this process. `Beside` learns in a process of its own while the policy is updated here: rollouts go there and
-beliefs come back through a pipe, 2 MB and some milliseconds a round. Both compute the same numbers from the same inputs.
+`Inline` learns in this process. `Beside` learns in a process of its own while the policy is updated here and plays on: rollouts go
+there and beliefs come back through a pipe, 2 MB and some milliseconds a round. Both compute the same numbers from the same inputs.
 """
 
 from __future__ import annotations
@@ -80,10 +80,11 @@ class Inline(_Paying):
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
         self._losses = self._concretizer.learn(index, rollout, log_prob, demonstrated_log_prob, effort)
+        self.belief = self._concretizer.belief()
 
     def finish(self) -> dict[str, float]:
-        self.belief = self._concretizer.belief()
-        return self._losses
+        losses, self._losses = self._losses, {}
+        return losses
 
     def tensors(self) -> dict[str, Tensor]:
         return self._concretizer.tensors()
@@ -107,17 +108,26 @@ class Beside(_Paying):
         self._process.start()
         other_end.close()
         self.belief = self._receive()
+        self._busy, self._losses = False, dict[str, float]()
 
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
         self._send("learn", index, rollout, log_prob, demonstrated_log_prob, effort)
+        self._busy = True
 
     def finish(self) -> dict[str, float]:
-        losses, self.belief = self._receive()
+        self._settle()
+        losses, self._losses = self._losses, {}
         return losses
 
+    def _settle(self) -> None:
+        if self._busy:
+            self._losses, self.belief = self._receive()
+            self._busy = False
+
     def tensors(self) -> dict[str, Tensor]:
+        self._settle()
         self._send("tensors")
         return {name: torch.from_numpy(value) for name, value in self._receive().items()}
 

@@ -21,7 +21,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
-from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look
+from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, Sequences, draw, look, say
 from srm.infer.sampler import Cost, Sampler, SamplerConfig
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ class Concretizer:
             )
         self.carry: symbolic.Carry | None = None
         self.follower = Follower(self.net)
-        self.frames = look(self.net, self.demonstrated, _all(self.demonstrated)).frames
+        self.views = look(self.net, self.demonstrated, _all(self.demonstrated)).views
 
     def belief(self) -> Belief:
         with torch.no_grad():
@@ -117,15 +117,15 @@ class Concretizer:
         holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
         mine = self.follower.look(rollout)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
         losses = self._fit_reward_net(  # 6, 7
             _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
             _Lesson(mine, log_prob, batched.pay(played, holes).mean_dense() - idle),
             effort,
             chance,
         )
-        mine = self.follower.look(rollout, mine.frames)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), frames=self.frames)
+        mine = self.follower.look(rollout, mine.views)
+        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
         losses |= self._fit_sampler(  # 8
             Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
             Side(played, mine.f.double().numpy(), rollout.real),
@@ -141,8 +141,12 @@ class Concretizer:
         config = self.config.reward_net
         total, steps = {"loss_adv": 0.0, "loss_soft_f": 0.0}, config.steps * effort
         for _ in range(steps):
-            expert, expert_soft = theirs.draw(self.net, chance)
-            agent, agent_soft = mine.draw(self.net, chance)
+            sides = [(lesson, *lesson.draw(config, chance)) for lesson in (theirs, mine)]
+            said = say(self.net, *((lesson.seen.views, parts) for lesson, parts, _ in sides))
+            (expert, expert_soft), (agent, agent_soft) = (
+                lesson.judge(parts, noise, f, config.floor)
+                for (lesson, parts, noise), f in zip(sides, said, strict=True)
+            )
             adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
             (adversarial + config.soft_weight * soft).backward()
             self.net_adam.step()
@@ -189,13 +193,14 @@ class _Lesson:
     log_prob: np.ndarray  # [T, B] of the policy, for the action taken
     pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
 
-    def draw(self, net: RewardNet, chance: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """The discriminator's logits of some sequences' real steps, and J_soft on them."""
-        parts = draw(self.seen, net.config, chance)
-        f = parts.said(net, self.seen.frames)
-        # one eps for a sequence: the paper adds the same to each reward of a trajectory
-        noise = torch.from_numpy(chance.standard_normal(f.shape[1])).float()
-        logits = logit_expert_high(f, noise, parts.of(self.log_prob), net.config.floor)
+    def draw(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[Sequences, Tensor]:
+        """Some sequences, and eps: one for each, since the paper adds the same to every reward of a trajectory."""
+        parts = draw(self.seen, config, chance)
+        return parts, torch.from_numpy(chance.standard_normal(parts.index.shape[1])).float()
+
+    def judge(self, parts: Sequences, noise: Tensor, f: Tensor, floor: float | None) -> tuple[Tensor, Tensor]:
+        """The discriminator's logits of the sequences' real steps, and J_soft on them."""
+        logits = logit_expert_high(f, noise, parts.of(self.log_prob), floor)
         return logits[parts.real], loss_soft(parts.of(self.pay)[parts.real], 0.0, f[parts.real])
 
 

@@ -28,7 +28,7 @@ from torch import Tensor
 
 from srm.chance import stream
 from srm.infer.objectives import logit_expert_high, loss_adv
-from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look
+from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look, say
 from srm.train.learner import load_weights
 from srm.train.optimise import Optimiser
 from srm.trajectory import Rollout
@@ -97,7 +97,7 @@ class Imitation:
             self._own(self.demonstrated),
         )
         self.losses = self._learn(theirs, other, mine, own, chance)
-        mine = self._follower.look(rollout, mine.frames)
+        mine = self._follower.look(rollout, mine.views)
         self._follower.leave(rollout, mine)
         self._round += 1
         said = mine.f.numpy()
@@ -118,10 +118,12 @@ class Imitation:
         loss, right = 0.0, 0.0
         steps = self.config.reward_net.steps
         for _ in range(steps):
-            logits = []
-            for seen, log_prob in ((theirs, other), (mine, own)):
-                parts = draw(seen, self.config.reward_net, chance)
-                logits.append(self._logit(parts.said(self.net, seen.frames), parts.of(log_prob))[parts.real])
+            sides = [(draw(seen, self.config.reward_net, chance), seen) for seen in (theirs, mine)]
+            said = say(self.net, *((seen.views, parts) for parts, seen in sides))
+            logits = [
+                self._logit(f, parts.of(log_prob))[parts.real]
+                for (parts, _), f, log_prob in zip(sides, said, (other, own), strict=True)
+            ]
             found = loss_discriminator(*logits)
             found.backward()
             self.adam.step()

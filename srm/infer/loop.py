@@ -67,7 +67,9 @@ class Holes(Protocol):
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None: ...
 
-    def finish(self) -> dict[str, float]: ...
+    def finish(self) -> dict[str, float]:
+        """Waits for what was begun, if anything was, and takes it over into the belief."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,8 @@ class Round:
     frames: int  # played so far
     rollout: Rollout
     pay: np.ndarray  # [T, B] what the policy was paid
-    paid_by: Belief  # the assignment it was paid by
-    belief: Belief  # what is believed now
-    losses: dict[str, float] = field(default_factory=dict)
+    belief: Belief  # by which it was paid
+    losses: dict[str, float] = field(default_factory=dict)  # of line 4, and of lines 5 to 8 of the round before
 
 
 def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
@@ -88,17 +89,17 @@ def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> 
     index = first
     while True:  # 1
         rollout = policy.collect()  # 2
-        paid_by = holes.belief
-        pay = holes.pay(rollout)  # 3: by the most likely assignment
+        losses = holes.finish()  # 5 to 8 of the round before: nothing since then has read what they write
+        belief, pay = holes.belief, holes.pay(rollout)  # 3: by the most likely assignment
         warming_up = index < config.warm_up
-        holes.begin(  # 5 to 8 read what 4 reads, and not what it writes, so both may run at once
+        holes.begin(  # 5 to 8: they may run while line 4 and the next line 2 do
             index,
             rollout,
             policy.log_probs(rollout),
             policy.log_probs(holes.demonstrated),
             config.warm_up_effort if warming_up else 1,
         )
-        losses = {} if warming_up else policy.update(rollout, pay)  # 4
-        losses |= holes.finish()  # 5, 6, 7, 8
-        yield Round(index, policy.frames, rollout, pay, paid_by, holes.belief, losses)
+        if not warming_up:
+            losses |= policy.update(rollout, pay)  # 4
+        yield Round(index, policy.frames, rollout, pay, belief, losses)
         index += 1

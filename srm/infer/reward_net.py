@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
+from srm.train.batches import looks
 from srm.train.cells import CellConvolutions, Encoding, encode, features
 from srm.trajectory import Mask, Rollout
 
@@ -117,6 +118,14 @@ def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> Stride
     return PaperTrunk(shape, config.cells) if config.trunk == "paper" else StridedTrunk(shape, config.cells, seed)
 
 
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Views as a trunk takes them. Grids look alike (of 8,192 views of DoorKey-8x8 900 differ): what is alike is looked at once."""
+
+    frames: np.ndarray  # [R, D]
+    alike: np.ndarray  # [R] equal where frames are
+
+
 class RewardNet(nn.Module):
     """f_theta. Not `normalised`, it gives each action a number of its own, as GAIL's discriminator does."""
 
@@ -133,13 +142,19 @@ class RewardNet(nn.Module):
                 nn.Linear(MEMORY, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
             )
 
-    def forward(self, frames: np.ndarray, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    def prepare(self, views: np.ndarray) -> Views:
+        """Of views [n, ...]."""
+        frames = self.trunk.prepare(views)
+        return Views(frames, looks(frames, np.arange(len(frames))[:, None]))
+
+    def forward(self, views: Views, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 128] before each step and after the last.
 
-        `rows` [S * N] of the frames are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
+        `rows` [S * N] of the views are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
         """
         steps, count = begins.shape
-        seen = self.trunk(frames, rows).view(steps, count, -1)
+        _, first, alike = np.unique(views.alike[rows], return_index=True, return_inverse=True)
+        seen = self.trunk(views.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
         kept = (~begins).float()[..., None] * self.config.memory
         hidden, memories = [], [memory]
         for t in range(steps):
@@ -159,7 +174,7 @@ class RewardNet(nn.Module):
 class Seen:
     """A rollout as f sees it, and what f makes of it with the weights it has."""
 
-    frames: np.ndarray  # [T * B, D] step by step
+    views: Views  # of T * B steps, step by step
     actions: Tensor  # [T, B]
     begins: Tensor  # [T, B]
     real: Tensor  # [T, B]
@@ -169,24 +184,24 @@ class Seen:
 
 @torch.no_grad()
 def look(
-    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, frames: np.ndarray | None = None
+    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, views: Views | None = None
 ) -> Seen:
     """f along a whole rollout.
 
-    `first` [B] says which worlds begin an episode with it, `memory` [B, 128] what f remembers of the others; `frames` spares
-    preparing its views again.
+    `first` [B] says which worlds begin an episode with it, `memory` [B, 128] what f remembers of the others; `views` spares
+    preparing them again.
     """
     steps, worlds = rollout.actions.shape
-    if frames is None:
-        frames = net.trunk.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
+    if views is None:
+        views = net.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
     if memory is None:
         memory = torch.zeros(worlds, 2 * MEMORY)
     fresh = rollout.fresh()[:-1]
     fresh[0] = first
     begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
-    said, memories = net(frames, np.arange(steps * worlds), begins, memory)
+    said, memories = net(views, np.arange(steps * worlds), begins, memory)
     f = said.gather(2, actions[..., None]).squeeze(2)
-    return Seen(frames, actions, begins, torch.from_numpy(rollout.real), memories, f)
+    return Seen(views, actions, begins, torch.from_numpy(rollout.real), memories, f)
 
 
 class Follower:
@@ -197,10 +212,10 @@ class Follower:
         self._memory: Tensor | None = None  # [B, 128] after the last rollout
         self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
 
-    def look(self, rollout: Rollout, frames: np.ndarray | None = None) -> Seen:
+    def look(self, rollout: Rollout, views: Views | None = None) -> Seen:
         """With the weights that f has now."""
         first = self._between if len(self._between) == rollout.worlds else np.ones(rollout.worlds, np.bool_)
-        return look(self._net, rollout, first, self._memory, frames)
+        return look(self._net, rollout, first, self._memory, views)
 
     def leave(self, rollout: Rollout, seen: Seen) -> None:
         """The next rollout goes on from here."""
@@ -222,10 +237,21 @@ class Sequences:
         """What an array [T, B] has at these steps, [S, N]."""
         return torch.from_numpy(array.astype(np.float32)).flatten()[self.index]
 
-    def said(self, net: RewardNet, frames: np.ndarray) -> Tensor:
-        """What f says of the actions taken, [S, N], with a gradient."""
-        everything, _ = net(frames, self.index.flatten().numpy(), self.begins, self.memory)
-        return everything.gather(2, self.actions[..., None]).squeeze(2)
+
+def say(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[Tensor]:
+    """What f says of the actions taken, [S, N] of each side, with a gradient. In one pass: small ones cost nearly as much."""
+    frames = np.concatenate([views.frames for views, _ in sides])
+    alike = np.concatenate([views.alike for views, _ in sides])
+    before = np.cumsum([0, *(len(views.frames) for views, _ in sides)])
+    index = torch.cat([parts.index + int(offset) for (_, parts), offset in zip(sides, before[:-1], strict=True)], dim=1)
+    begins = torch.cat([parts.begins for _, parts in sides], dim=1)
+    memory = torch.cat([parts.memory for _, parts in sides])
+    everything, _ = net(Views(frames, alike), index.flatten().numpy(), begins, memory)
+    counts = [parts.index.shape[1] for _, parts in sides]
+    return [
+        said.gather(2, parts.actions[..., None]).squeeze(2)
+        for said, (_, parts) in zip(everything.split(counts, dim=1), sides, strict=True)
+    ]
 
 
 def draw(seen: Seen, config: RewardNetConfig, chance: np.random.Generator) -> Sequences:

@@ -1,48 +1,85 @@
 """One run on two cores: a second process plays half of the worlds and takes the same gradient steps.
 
 Both begin with the same weights, and every gradient is averaged over the two before an optimiser takes its step, so the weights stay
-the same, bit for bit. Each normalises the advantages of its own half. They wait for each other without spinning: where the
-second core is busy with something else, a run is as fast as on one.
+the same, bit for bit. Each normalises the advantages of its own half.
+
+Gradients are exchanged through shared memory, 0.1 ms for 52,000 numbers; torch.distributed (gloo, over loopback) took 2.6 ms, of which a
+round has 33. Waiting sleeps: a process that spins takes the core from what it waits for.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
+from typing import Any
 
+import numpy as np
 import torch
-import torch.distributed as distributed
 from torch import Tensor
+
+from srm.errors import RunError
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What two processes share; it can be given to a process that is spawned, and in no other way."""
+
+    numbers: Any  # [2 turns, 2 processes, size] float64
+    ready: tuple[Any, Any]  # a semaphore of each process: its numbers are written
+    size: int
+
+    @staticmethod
+    def of(context: SpawnContext, size: int) -> Meeting:
+        return Meeting(context.RawArray("d", 4 * size), (context.Semaphore(0), context.Semaphore(0)), size)
+
+
+class Exchange:
+    """Sums over both processes, each of which must ask for the same ones in the same order."""
+
+    def __init__(self, meeting: Meeting, rank: int, other_lives: Callable[[], bool]) -> None:
+        self._numbers = np.frombuffer(meeting.numbers).reshape(2, 2, meeting.size)
+        self._mine, self._other = meeting.ready[rank], meeting.ready[1 - rank]
+        self._rank, self._other_lives, self._turn = rank, other_lives, 0
+
+    def sum(self, own: np.ndarray) -> np.ndarray:
+        """[n] of both, in the same order on both sides."""
+        # Two buffers take turns: nobody writes into one before the other has read it, or it would not be two turns further.
+        both = self._numbers[self._turn][:, : len(own)]
+        self._turn = 1 - self._turn
+        both[self._rank] = own
+        self._mine.release()
+        while not self._other.acquire(timeout=1.0):
+            if not self._other_lives():
+                raise RunError("the second process of the run has died; go on with --resume")
+        return both[0] + both[1]
+
+
+_exchange: Exchange | None = None
 
 
 @contextmanager
-def together(meeting: Path, rank: int, count: int = 2) -> Iterator[None]:
-    """As process `rank` of `count`. They find each other through a file that does not exist before."""
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # no other machine is to hear of it
-    distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=count)
+def together(exchange: Exchange) -> Iterator[None]:
+    """Until the context ends, every optimiser of this process steps with that of the other."""
+    global _exchange
+    _exchange = exchange
     try:
         yield
     finally:
-        distributed.destroy_process_group()
+        _exchange = None
 
 
 def average(gradients: Sequence[Tensor]) -> None:
-    """Over all processes, in place; nothing where there is one alone."""
-    if not distributed.is_initialized():
+    """Over both processes, in place; nothing where there is one alone."""
+    if _exchange is None:
         return
-    flat = torch.cat([gradient.flatten() for gradient in gradients])
-    distributed.all_reduce(flat)
-    flat /= distributed.get_world_size()
-    for gradient, part in zip(gradients, flat.split([gradient.numel() for gradient in gradients]), strict=True):
+    flat = torch.cat([gradient.flatten() for gradient in gradients]).numpy()
+    mean = torch.from_numpy((_exchange.sum(flat) / 2).astype(np.float32))
+    for gradient, part in zip(gradients, mean.split([gradient.numel() for gradient in gradients]), strict=True):
         gradient.copy_(part.view_as(gradient))
 
 
 def total(count: int) -> int:
-    """Over all processes."""
-    if not distributed.is_initialized():
-        return count
-    sums = torch.tensor(count)
-    distributed.all_reduce(sums)
-    return int(sums)
+    """Over both processes."""
+    return count if _exchange is None else int(_exchange.sum(np.array([count]))[0])

@@ -97,7 +97,7 @@ def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
     seen = look(f, rollout(), ALL)
     starts, worlds = np.array([0, 3, 8, 10]), np.array([0, 0, 2, 1])
     parts = cut(seen, starts, worlds, 4)
-    said, _ = f(seen.frames, parts.index.flatten().numpy(), parts.begins, parts.memory)
+    said, _ = f(seen.views, parts.index.flatten().numpy(), parts.begins, parts.memory)
     found = said.gather(2, parts.actions[..., None]).squeeze(2)
     for n, (start, world) in enumerate(zip(starts, worlds, strict=True)):
         for s in range(4):

@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import multiprocessing
 from multiprocessing.connection import Connection
-from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from srm.errors import RunError
 from srm.train.optimise import Optimiser
-from srm.train.together import average, together, total
+from srm.train.together import Exchange, Meeting, average, together, total
 
 
-def _step(rank: int, meeting: Path, pipe: Connection) -> None:
+def _step(rank: int, meeting: Meeting, pipe: Connection) -> None:
     torch.set_num_threads(1)
-    with together(meeting, rank):
+    with together(Exchange(meeting, rank, lambda: True)):
         weight = nn.Parameter(torch.zeros(2))
         optimiser = Optimiser({"weight": weight}, learning_rate=0.1, epsilon=1e-8, norm=10.0)
         weight.grad = torch.tensor([3.0, 4.0]) if rank == 0 else torch.tensor([3.0, -4.0])
@@ -23,11 +24,12 @@ def _step(rank: int, meeting: Path, pipe: Connection) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_take_the_same_step_along_the_mean_gradient(tmp_path: Path) -> None:
+def test_two_processes_take_the_same_step_along_the_mean_gradient() -> None:
     """The mean of (3, 4) and (3, -4) is (3, 0), of norm 3; Adam's first step is the learning rate along its signs."""
     context = multiprocessing.get_context("spawn")
     ends = [context.Pipe() for _ in range(2)]
-    processes = [context.Process(target=_step, args=(rank, tmp_path / "meeting", ends[rank][1])) for rank in range(2)]
+    meeting = Meeting.of(context, size=2)
+    processes = [context.Process(target=_step, args=(rank, meeting, ends[rank][1])) for rank in range(2)]
     for process in processes:
         process.start()
     found = [mine.recv() for mine, _ in ends]
@@ -43,3 +45,9 @@ def test_alone_nothing_is_averaged() -> None:
     average([gradient])
     assert gradient.tolist() == [1.0, 2.0]
     assert total(5) == 5
+
+
+def test_a_partner_that_has_died_is_told() -> None:
+    exchange = Exchange(Meeting.of(multiprocessing.get_context("spawn"), 1), 0, lambda: False)
+    with pytest.raises(RunError, match="has died; go on with --resume"):
+        exchange.sum(np.zeros(1))

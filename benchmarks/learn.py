@@ -1,0 +1,134 @@
+"""What each line of Algorithm 1 costs, and how fast the whole is beside plain PPO.
+
+    python benchmarks/learn.py [--rounds 12]
+
+DoorKey-8x8, ten demonstrations, the settings of `srm learn`. Lines are timed in one process on one core, in processor time. The speeds are
+in wall time, medians of a round: plain PPO with the same settings on one core, Algorithm 1 on one core, and on two with lines 5 to 8
+in a process of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from srm.evaluate.payer import Payer
+from srm.infer import concretizer
+from srm.infer.beside import Beside, Inline, Problem
+from srm.infer.loop import InferConfig, infer
+from srm.machine.parse import find_machine
+from srm.task import demos
+from srm.task.table import find_task
+from srm.train.loop import train
+from srm.train.make import LearnerConfig
+
+TASK, SEED = find_task("doorkey"), 0
+CONFIG, LEARNER = InferConfig(), LearnerConfig()
+FRAMES = LEARNER.ppo.worlds * LEARNER.ppo.steps
+
+
+def problem() -> Problem:
+    machine = find_machine("doorkey")
+    shown = demos.load(demos.shipped(TASK), TASK)
+    return Problem(machine, machine.constraint(), TASK.vocabulary(), shown, 7, CONFIG, SEED)
+
+
+def learner() -> Any:
+    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.worlds, SEED), SEED)
+
+
+class Timed:
+    """Processor seconds spent in some methods, those that they call among each other counted once."""
+
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self._inside = False
+
+    def watch(self, owner: Any, method: str, line: str) -> None:
+        inner: Callable[..., Any] = getattr(owner, method)
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            if self._inside:
+                return inner(*arguments, **named)
+            start, self._inside = time.process_time(), True
+            try:
+                return inner(*arguments, **named)
+            finally:
+                self._inside = False
+                self.spent[line] += time.process_time() - start
+
+        setattr(owner, method, timed)
+
+
+def lines(rounds: int) -> None:
+    policy, holes, clock = learner(), Inline(problem()), Timed()
+    inner = holes._concretizer
+    for owner, method, line in (
+        (policy, "collect", "2 play"),
+        (holes, "pay", "3 pay by the most likely assignment"),
+        (policy, "update", "4 PPO"),
+        (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
+        (concretizer, "read_rollout", "5 read the rollout, holes open"),
+        (inner.sampler, "draw", "5 draw K assignments"),
+        (inner.follower, "look", "6, 7 f along the rollout, twice"),
+        (concretizer, "look", "6, 7 f along the demonstrations, twice"),
+        (inner, "_fit_reward_net", "6, 7 gradient steps of f"),
+        (inner, "_fit_sampler", "8 gradient steps of q"),
+    ):
+        clock.watch(owner, method, line)
+    steps = infer(policy, holes, CONFIG)
+    for _ in range(CONFIG.warm_up + 3):
+        next(steps)
+    clock.spent.clear()
+    start = time.process_time()
+    for _ in range(rounds):
+        next(steps)
+    whole = (time.process_time() - start) / rounds
+    clock.spent["everything else"] = rounds * whole - sum(clock.spent.values())
+    print(f"a round of {FRAMES:,} frames: {1000 * whole:.0f} ms")
+    for line, spent in sorted(clock.spent.items()):
+        print(f"  {line:<52} {1000 * spent / rounds:6.1f} ms  {100 * spent / rounds / whole:4.1f} %")
+
+
+def speed_of(rounds: Any, warm_up: int, count: int) -> float:
+    """Frames a second of the median round."""
+    for _ in range(warm_up):
+        next(rounds)
+    marks = [time.perf_counter()]
+    for _ in range(count):
+        next(rounds)
+        marks.append(time.perf_counter())
+    return FRAMES / float(np.median(np.diff(marks)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=12)
+    count = parser.parse_args().rounds
+    torch.set_num_threads(1)
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    lines(count)
+    speed = {
+        "PPO, one core": speed_of(
+            train(learner(), Payer(find_machine("doorkey_handset"), TASK.vocabulary()), 2**40), 3, count
+        )
+    }
+    speed["Algorithm 1, one core"] = speed_of(infer(learner(), Inline(problem()), CONFIG), CONFIG.warm_up + 3, count)
+    os.sched_setaffinity(0, cores)
+    beside = Beside(problem())
+    speed["Algorithm 1, two cores"] = speed_of(infer(learner(), beside, CONFIG), CONFIG.warm_up + 3, count)
+    beside.close()
+    for name, frames in speed.items():
+        print(f"{name:<24} {frames:>8,.0f} frames/s  {frames / speed['PPO, one core']:.2f} of plain PPO")
+
+
+if __name__ == "__main__":
+    main()

@@ -35,7 +35,16 @@ from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
 from srm.experiment.run import Checkpoint, RunWriter, as_json, checkpoints, read_config, write_weights
-from srm.experiment.training import DEMONSTRATIONS, MACHINE, NO_CONSTRAINT, POLICY, Progress, net_weights, versions
+from srm.experiment.training import (
+    DEMONSTRATIONS,
+    MACHINE,
+    NO_CONSTRAINT,
+    POLICY,
+    Progress,
+    command,
+    net_weights,
+    versions,
+)
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
@@ -135,7 +144,7 @@ class LearningRun:
         if folder.exists():
             raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
         run = LearningRun(learning, machine, shown, None)
-        about = {"env_id": task.env_id, "versions": versions(), "command": " ".join(["srm", *sys.argv[1:]])}
+        about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "learn", "learning": to_plain(learning), **about}
         run._writer = RunWriter.create(folder, config, {MACHINE: str(machine)})
         demos.save(shown, folder / DEMONSTRATIONS)

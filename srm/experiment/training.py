@@ -7,9 +7,10 @@ checkpoint. The caller draws progress.
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -117,7 +118,7 @@ class TrainingRun:
         if training.from_demonstrations:
             shown = demos.choose(task, training.demos, training.count)
         run = TrainingRun(training, machine, shown, None)
-        about = {"env_id": task.env_id, "versions": versions(), "command": " ".join(["srm", *sys.argv[1:]])}
+        about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "train", "training": to_plain(training), **about}
         run._writer = RunWriter.create(folder, config, {} if machine is None else {MACHINE: str(machine)})
         if shown is not None:
@@ -236,6 +237,13 @@ def _machine(training: Training, task: Task) -> Machine | None:
         raise MachineError(f"machine {machine.name} has no holes, so --holes {training.holes} has nothing to fill")
     constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
     return filled(machine.opened(), constraint, training.holes, training.draw)
+
+
+def command(arguments: Sequence[str]) -> str:
+    """What was typed, but for where the run was to lie: whoever runs it again wants another place."""
+    words = iter(arguments)
+    kept = [word for word in words if not (word in ("-o", "--out") and next(words, None) is not None)]
+    return shlex.join(["srm", *(word for word in kept if not word.startswith("--out="))])
 
 
 def versions() -> dict[str, str]:

@@ -12,7 +12,7 @@ import torch
 from srm.errors import AssignmentError, RunError, SrmError
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
-from srm.experiment.training import Training, TrainingRun
+from srm.experiment.training import Training, TrainingRun, command
 from srm.machine.parse import load
 from srm.task import demos
 from srm.train.make import LearnerConfig
@@ -194,3 +194,9 @@ def test_worlds_that_two_cores_cannot_share_are_refused(tmp_path: Path) -> None:
     odd = replace(SMALL, ppo=replace(SMALL.ppo, worlds=3))
     with pytest.raises(RunError, match=r"--cores 2 cannot share --ppo\.worlds 3 evenly"):
         TrainingRun.begin(training(cores=2, learning=odd), tmp_path / "run")
+
+
+def test_the_command_of_a_run_does_not_say_where_it_lies() -> None:
+    said = command(["train", "doorkey", "-o", "runs/a b", "--seed", "3", "--reward", "my machine.srm"])
+    assert said == "srm train doorkey --seed 3 --reward 'my machine.srm'"
+    assert command(["learn", "doorkey", "--out=x", "-n", "1"]) == "srm learn doorkey -n 1"

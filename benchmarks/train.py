@@ -235,7 +235,7 @@ class Clock:
             self.reached = f"{time.process_time() - self.start:6.1f} s  {self.frames:>9,} frames"
 
 
-def seconds_to(level: float, seeds: int, most: int = 2_000_000) -> None:
+def seconds_to(level: float, seeds: int, most: int) -> None:
     task = find_task("DoorKey-8x8")
     for seed in range(seeds):
         for name in ("ours", "SB3"):
@@ -284,13 +284,14 @@ def main() -> None:
     parser.add_argument("--skip-slow", action="store_true", help="leave out Stable-Baselines3 on the minigrid package")
     parser.add_argument("--seconds-to", type=float, metavar="RETURN", help="measure the time to this return instead")
     parser.add_argument("--seeds", type=int, default=3, help="of --seconds-to")
+    parser.add_argument("--most", type=int, default=1_000_000, help="frames after which --seconds-to gives up")
     parser.add_argument("--two-cores", action="store_true", help="compare --cores 2 with --cores 1 instead")
     parser.add_argument("--busy", action="store_true", help="with --two-cores: keep one core busy")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if arguments.seconds_to is not None:
-        seconds_to(arguments.seconds_to, arguments.seeds)
+        seconds_to(arguments.seconds_to, arguments.seeds, arguments.most)
         return
     if arguments.two_cores:
         two_cores(arguments.busy)

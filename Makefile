@@ -45,7 +45,7 @@ types: setup
 	$(BIN)/mypy
 
 pytest: setup
-	$(BIN)/pytest -n 2 --dist worksteal -rs $(SLOW) $(TESTS)
+	$(BIN)/pytest -n 2 -rs $(SLOW) $(TESTS)
 
 lock: setup  ## write requirements.lock from what is installed
 	@sed -n '/^#/p' requirements.lock > requirements.lock.new

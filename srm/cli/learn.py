@@ -19,7 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from srm.cli.train import stop_on_interrupt
+from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError
 from srm.experiment.learning import LEARNT, Learning, LearningRun, Stand
 from srm.report.learning import write_report

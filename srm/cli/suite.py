@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import shlex
-import signal
 import sys
 import time
 from collections import Counter
@@ -23,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from srm.cli import VERBS
+from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError
 from srm.experiment.conduct import RowStand, conduct
 from srm.experiment.rows import Row, claimed, rows_of
@@ -81,7 +81,7 @@ class Suite:
 
     def _conduct(self, rows: tuple[Row, ...], out: Path) -> int:
         stands: tuple[RowStand, ...] = ()
-        with interrupts() as stopping, shown(sys.stderr.isatty()) as show:
+        with stop_on_interrupt("when every row has saved where it is") as stopping, shown(sys.stderr.isatty()) as show:
             for stands in conduct(rows, self._executor(), stopping):
                 show(stands)
             stopped = stopping()
@@ -153,25 +153,6 @@ def tell_curves(suite: Plan, rows: tuple[Row, ...]) -> str:
 def tell_counts(stands: tuple[RowStand, ...]) -> str:
     counts = Counter(stand.state for stand in stands)
     return f"{len(stands)} rows: " + ", ".join(f"{count} {state}" for state, count in counts.most_common())
-
-
-@contextmanager
-def interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C lets every row save where it is; a second one does not wait."""
-    asked = False
-
-    def handle(*_: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        print("stopping when every row has saved where it is; once more to stop at once", file=sys.stderr)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -5,14 +5,13 @@ from __future__ import annotations
 import cProfile
 import json
 import pstats
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
 import tyro
@@ -20,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from srm.chance import stream
+from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun, versions
@@ -157,25 +157,6 @@ def _folder(training: Training) -> Path:
 
 def _number(value: float | None) -> str:
     return "unknown (no episode ended)" if value is None or value != value else f"{value:.3f}"
-
-
-@contextmanager
-def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C lets the round end; a second one does not wait."""
-    asked = False
-
-    def handle(*_: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        print("stopping after this round; once more to stop at once", file=sys.stderr)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from srm.task.table import find_task
 from srm.train.episodes import Episodes
 from srm.train.learner import Learner, Pay
 from srm.train.loop import task_pay, train
-from srm.train.together import Exchange, Meeting, together
+from srm.train.together import Exchange, Meeting, lost, together
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Partner:
         try:
             episodes: Episodes = self._pipe.recv()
         except (EOFError, OSError):
-            raise _lost() from None
+            raise lost() from None
         return episodes
 
     def stop(self) -> None:
@@ -118,7 +118,7 @@ class Partner:
         try:
             self._pipe.send(go_on)
         except OSError:
-            raise _lost() from None
+            raise lost() from None
 
 
 @contextmanager
@@ -153,7 +153,3 @@ def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
                 pipe.send(next(rounds).episodes)
     except (EOFError, OSError, RunError):
         pass  # the first tells what went wrong
-
-
-def _lost() -> RunError:
-    return RunError("the second process of the run has died; go on with --resume, or begin with --cores 1")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -16,15 +15,16 @@ import numpy as np
 from srm.errors import RunError
 from srm.experiment.run import write_bytes
 from srm.report.collect import Curve, Run
-from srm.report.compare import THRESHOLDS, Comparison, Measured, MeasuredPanel, hole_extent, hole_values
+from srm.report.compare import Comparison, Measured, MeasuredPanel, hole_extent, hole_values
 from srm.report.figures import write_figures
 from srm.report.learning import REPORT
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, duration, number, whole
 from srm.report.page import Section, page
+from srm.report.series import panel_data, profile_data
 from srm.report.spreadsheets import write_spreadsheets
-from srm.report.stats import LEVEL, Band, Estimate
-from srm.report.strip import Scale, colour_name, dash, dots, spreads
+from srm.report.stats import LEVEL, Estimate
+from srm.report.strip import Scale, colour_name, dots, spreads
 
 PAGE = "index.html"
 SCRIPTS = ("elements", "chart", "choices", "compare")
@@ -47,8 +47,8 @@ def write_comparison(comparison: Comparison, out: Path, spreadsheets: bool = Fal
 
 def comparison_page(comparison: Comparison, out: Path, files: Sequence[str] = ()) -> str:
     data = {
-        "panels": [_panel_data(panel) for panel in comparison.panels],
-        "profiles": _profile_data(comparison),
+        "panels": [panel_data(panel) for panel in comparison.panels],
+        "profiles": profile_data(comparison),
     }
     sections = [section for section in _sections(comparison, out, files) if section is not None]
     return page(_title(comparison), _header(comparison), sections, SCRIPTS, data)
@@ -109,58 +109,6 @@ def _told(estimate: Estimate) -> str:
     if np.isnan(estimate.low):
         return number(estimate.value)
     return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
-
-
-# Data for the charts
-
-
-def _panel_data(panel: MeasuredPanel) -> dict[str, Any]:
-    slowest = max([float(curve.by_seconds.x[-1]) for curve in panel.curves])
-    unit, size = next(
-        (unit, size)
-        for unit, size in (("hours", 3600), ("minutes", 60), ("seconds", 1))
-        if slowest >= 10 * size or size == 1
-    )
-    drawn = [curve for curve in panel.curves if curve.by_frames.seeds.any()]
-    return {
-        "title": panel.env_id,
-        "goal": None,
-        "frames": {"x": _short(panel.curves[0].by_frames.x, 8), "unit": "frames"},
-        "time": {"x": _short(panel.curves[0].by_seconds.x / size), "unit": unit},
-        "curves": [
-            {
-                **_line(curve.curve.name, curve.curve.colour),
-                "of": int(curve.by_frames.seeds.max()),
-                "frames": _band_data(curve.by_frames)
-                | {"marks": [[run.frames[-1], run.last_return] for run in curve.stopped]},
-                "time": _band_data(curve.by_seconds)
-                | {"marks": [[run.seconds[-1] / size, run.last_return] for run in curve.stopped]},
-            }
-            for curve in drawn
-        ],
-    }
-
-
-def _profile_data(comparison: Comparison) -> dict[str, Any]:
-    lines = []
-    for profile in comparison.profiles:
-        band = _band_data(profile.share)
-        lines.append({**_line(profile.name, profile.colour), **band, "of": band["counted"][0]})
-    rest = int(np.argmin(np.abs(THRESHOLDS - comparison.target)))
-    return {"x": _short(THRESHOLDS), "rest": rest, "lines": lines}
-
-
-def _line(name: str, colour: int) -> dict[str, Any]:
-    return {"name": name, "colour": colour_name(colour), "dash": dash(colour) or None}
-
-
-def _band_data(band: Band) -> dict[str, Any]:
-    told = {"y": band.value, "low": band.low, "high": band.high}
-    return {**{name: _short(values) for name, values in told.items()}, "counted": band.seeds.tolist()}
-
-
-def _short(values: np.ndarray, digits: int = 5) -> list[float | None]:
-    return [None if np.isnan(value) else float(f"{value:.{digits}g}") for value in values]
 
 
 # Its parts

@@ -52,8 +52,12 @@ class Exchange:
         self._mine.release()
         while not self._other.acquire(timeout=1.0):
             if not self._other_lives():
-                raise RunError("the second process of the run has died; go on with --resume")
+                raise lost()
         return both[0] + both[1]
+
+
+def lost() -> RunError:
+    return RunError("the second process of the run has died; go on with --resume, or begin with --cores 1")
 
 
 _exchange: Exchange | None = None

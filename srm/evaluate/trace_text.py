@@ -46,16 +46,14 @@ def _row(step: TracedStep) -> Line:
         return (str(step.step), step.node, events, "-", "", "")
     arrow = f"  -> {step.target}" if step.target != step.node else ""
     rule = step.fired.rule if step.fired else "-"
-    later = ""
+    told = [_expression(step.pay)] if step.pay else []
     at_once = number(step.pay.value if step.pay else 0.0)
     if step.repaid_at is not None and number(step.value) != at_once:
-        later = f", {number(step.value)} in hindsight of step {step.repaid_at}"
-    return (str(step.step), step.node, events, rule, at_once, _expression(step.pay) + later + arrow)
+        told.append(f"{number(step.value)} in hindsight of step {step.repaid_at}")
+    return (str(step.step), step.node, events, rule, at_once, ", ".join(told) + arrow)
 
 
-def _expression(pay: Amount | None) -> str:
-    if pay is None:
-        return ""
+def _expression(pay: Amount) -> str:
     worked_out, equals, _ = pay.in_numbers.rpartition(" = ")
     return f"{pay.written} = {worked_out}" if equals else pay.written
 

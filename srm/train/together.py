@@ -4,11 +4,13 @@ Both begin with the same weights, and every gradient is averaged over the two be
 the same, bit for bit. Each normalises the advantages of its own half.
 
 Gradients are exchanged through shared memory, 0.1 ms for 52,000 numbers; torch.distributed (gloo, over loopback) took 2.6 ms, of which a
-round has 33. Waiting sleeps: a process that spins takes the core from what it waits for.
+round has 33. Who waits looks for a moment and then sleeps: most waits are over within PATIENCE, while a sleeper wakes late (1.8 times one
+core's frames instead of 1.7, with twice its worlds); but who only looks takes the core from what it waits for, where others want it too.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ import torch
 from torch import Tensor
 
 from srm.errors import RunError
+
+PATIENCE = 0.003  # seconds
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,17 @@ class Exchange:
         self._turn = 1 - self._turn
         both[self._rank] = own
         self._mine.release()
+        self._wait()
+        return both[0] + both[1]
+
+    def _wait(self) -> None:
+        until = time.perf_counter() + PATIENCE
+        while time.perf_counter() < until:
+            if self._other.acquire(block=False):
+                return
         while not self._other.acquire(timeout=1.0):
             if not self._other_lives():
                 raise lost()
-        return both[0] + both[1]
 
 
 def lost() -> RunError:

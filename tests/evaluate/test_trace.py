@@ -219,6 +219,13 @@ def test_hindsight_and_yielding_are_told_in_words() -> None:
     assert any(line.endswith("not searching.7: it holds, but yields to searching.1") for line in lines)
 
 
+def test_a_step_that_earned_nothing_at_once_says_what_hindsight_paid_it() -> None:
+    """Five advances of 0.12 use up ?unlock = 0.6, so the right key is refused its pay, until it has unlocked the door."""
+    script = ("open_box red (1, 1)",) * 5 + ("pick_up_key green (2, 2)", "unlock_door green (5, 4)")
+    lines = told(find_machine("obstructedmaze_1_handset"), script)
+    assert any(line.endswith(" 0  0.1 in hindsight of step 6") for line in lines)
+
+
 def test_all_steps_shows_idle_steps_too() -> None:
     lines = told(find_machine("doorkey_handset"), DOORKEY, all_steps=True)
     assert not any("idle" in line for line in lines)

@@ -11,6 +11,9 @@ MAZE = (
     "--ppo.entropy-weight 0.02"  # for every curve of the maze: with 0.01 policies settle before they have dropped a key
 )
 MAZE_MACHINE = "obstructedmaze_4"
+KEYCORRIDOR = (
+    "--constraint sharp"  # what a larger world needs: under `relational`, doors opened and closed may outpay the lock
+)
 ENTROPY_OF_GAIL = (
     "--ppo.entropy-weight 0.05"  # with 0.01 its policy settles on one act before the discriminator has learnt
 )
@@ -35,30 +38,34 @@ def _performance(task: str, handset: str, frames: int, learn: str = "", every: s
     return {name: f"{command} {every} --frames {frames}" for name, command in curves.items()}
 
 
-def _transfer(small: str, large: str, machine: str, handset: str, frames: int, every: str = "") -> dict[str, str]:
+def _transfer(
+    small: str, large: str, machine: str, handset: str, frames: int, every: str = "", constraint: str = ""
+) -> dict[str, str]:
     """A machine learnt in a small environment pays in a large one. `small` is a `learn` command."""
     curves = {
         **{f"learnt-{learner}": f"--reward learnt:learn --learner {learner}" for learner in ("ppo", "agac")},
         **{f"task-{learner}": f"--learner {learner}" for learner in ("ppo", "agac", "ride")},
         "handset": f"--reward {handset}",
-        "random": f"--reward {machine} --holes uniform --draw 0",
+        "random": f"--reward {machine} --holes uniform --draw 0 {constraint}",
     }
     return {
-        "learn": f"{small} {every}",
+        "learn": f"{small} {every} {constraint}",
         **{name: f"train {large} {flags} {every} --frames {frames}" for name, flags in curves.items()},
     }
 
 
-def _random(key: str, small: str, large: str, machine: str, flags: str, frames: int) -> dict[str, str]:
+def _random(
+    key: str, small: str, large: str, machine: str, flags: str, frames: int, constraint: str = ""
+) -> dict[str, str]:
     """Random values that keep the constraint, drawn evenly or by the paper's penalty, against learnt ones."""
     drawn = {
-        f"{key}-{way}-{draw}": f"--reward {machine} --holes {way} --draw {draw}"
+        f"{key}-{way}-{draw}": f"--reward {machine} --holes {way} --draw {draw} {constraint}"
         for way in ("penalty", "uniform")
         for draw in (0, 1, 2)
     }
     rewards = {f"{key}-learnt": f"--reward learnt:{key}-learn", f"{key}-task": "--reward task", **drawn}
     return {
-        f"{key}-learn": small,
+        f"{key}-learn": f"{small} {constraint}",
         **{name: f"train {large} {reward} {flags} --frames {frames}" for name, reward in rewards.items()},
     }
 
@@ -83,7 +90,7 @@ def _demonstrations() -> dict[str, str]:
 def _constraints() -> dict[str, str]:
     tasks = {
         "doorkey": ("learn doorkey --frames 1000000", ("relational", "none")),
-        "keycorridor": ("learn keycorridor --frames 4000000", ("relational", "signs", "none")),
+        "keycorridor": ("learn keycorridor --frames 4000000", ("relational", "sharp", "signs", "none")),
         # machine 4 has a constraint of its own; the paper's belong to the other three
         "obstructedmaze": (
             f"learn obstructedmaze --machine obstructedmaze_3 {MAZE}",
@@ -157,6 +164,7 @@ SUITES = {
                     "keycorridor",
                     "keycorridor_sound",
                     10_000_000,
+                    constraint=KEYCORRIDOR,
                 ).items()
             },
         ),
@@ -196,6 +204,7 @@ SUITES = {
                     "keycorridor",
                     "--learner agac",
                     10_000_000,
+                    KEYCORRIDOR,
                 ),
             },
         ),

@@ -99,6 +99,19 @@ def test_a_concretized_machine_tells_the_largest_total_and_how_it_is_reached():
     assert balls.message.endswith("from counters at 0 it can be made 2 times, which pays 0.4 (between two unlock_door)")
 
 
+KEYCORRIDOR = {"target": 1.5, "find_key": 1.0, "drop_used": 0.5, "unlock": 0.7, "drop_unused": -1.2, "pick_used": -0.6}
+
+
+def test_advances_that_exceed_their_milestone_are_warned_of():
+    """Two doors are paid before nothing is left of 0.7: unlocking pays 0.7 - 2 * 0.3 = 0.1 then, or 0.7 - 2 * 0.4 = -0.1."""
+    machine = find_machine("keycorridor")
+    for value, found in ((0.3, []), (0.4, ["-0.1 after that, 0.7 without"])):
+        values = KEYCORRIDOR | {"open": value, "close": -0.05}
+        said = [line for line in told(machine.concretize(values)) if "rule `unlock_door" in line and "stay" in line]
+        assert [line.split(" pays ")[1].split(": ")[0] for line in said] == found
+        assert all(line.startswith("warning: node before_unlocking: ") for line in said)
+
+
 def test_the_revised_values_of_keycorridor_can_be_farmed():
     (said,) = about(find_machine("keycorridor_revised"), "pick_up_key", "drop_key", node="before_unlocking")
     assert said.endswith("can be repeated without end for gain; a round pays 0.1")

@@ -125,6 +125,25 @@ def largest_total(
         f"the largest total that loops can farm {how}{between}, by {listed}",
         Witness(steps=steps) if 0 < len(steps) <= LONGEST_LOOP else None,
     )
+    yield from _spoilt(subject, plan or ())
+
+
+def _spoilt(subject: Subject, plan: Sequence[Move]) -> Iterator[Finding]:
+    """Ways on that pay something, but cost something once the plan was carried out: advances that exceed what they are advances on."""
+    begin = {counter.name: 0 for counter in subject.machine.counters}
+    counters = begin
+    for move in plan:
+        made = make(move, counters)
+        assert made is not None, "a plan can be carried out"
+        counters = made[1]
+    nodes = dict.fromkeys(move.node for move in plan)
+    for node in nodes:
+        for rule, _ in subject.rules_of(node):
+            form = subject.form(rule.pay)
+            before, after = (Reading(counters=counts).value(form) for counts in (begin, counters))
+            if rule.target not in (None, *nodes) and after < 0 < before:
+                pays = f"{rule_text(rule)} pays {fraction_text(after)} after that, {fraction_text(before)} without"
+                yield Finding("warning", "farming", place_of([node]), f"{pays}: whoever goes round had better stay")
 
 
 def _optimum(moves: Sequence[Move], recurring: Recurring) -> tuple[Fraction, dict[Move, int]] | None:

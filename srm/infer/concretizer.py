@@ -25,7 +25,7 @@ from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, Seq
 from srm.infer.sampler import Cost, Sampler, SamplerConfig
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
-from srm.train.learner import load_weights
+from srm.train.learner import Means, load_weights
 from srm.train.optimise import Optimiser
 from srm.trajectory import Demonstrations, Rollout
 
@@ -139,8 +139,8 @@ class Concretizer:
         self, theirs: _Lesson, mine: _Lesson, effort: int, chance: np.random.Generator
     ) -> dict[str, float]:
         config = self.config.reward_net
-        total, steps = {"loss_adv": 0.0, "loss_soft_f": 0.0}, config.steps * effort
-        for _ in range(steps):
+        means = Means()
+        for _ in range(config.steps * effort):
             sides = [(lesson, *lesson.draw(config, chance)) for lesson in (theirs, mine)]
             said = say(self.net, *((lesson.seen.views, parts) for lesson, parts, _ in sides))
             (expert, expert_soft), (agent, agent_soft) = (
@@ -149,10 +149,9 @@ class Concretizer:
             )
             adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
             (adversarial + config.soft_weight * soft).backward()
-            self.net_adam.step()
-            total["loss_adv"] += adversarial.item() / steps
-            total["loss_soft_f"] += soft.item() / steps
-        return total
+            norm = self.net_adam.step()
+            means.add({"loss_adv": adversarial, "loss_soft_f": soft, "gradient_norm_f": norm})
+        return means.take()
 
     def _fit_sampler(self, theirs: Side, mine: Side, effort: int, chance: np.random.Generator) -> dict[str, float]:
         def cost_of(assignments: Floats, idle: float) -> Cost:
@@ -160,12 +159,12 @@ class Concretizer:
             a, b = theirs.cost(assignments, idle), mine.cost(assignments, idle)
             return Cost(a.value + b.value, a.by_assignment + b.by_assignment, a.by_idle + b.by_idle)
 
-        told: dict[str, float] = {}
+        means = Means()
         for _ in range(self.config.sampler.steps * effort):
             loss, told = self.sampler.loss(cost_of, chance)
             loss.backward()
-            self.sampler_adam.step()
-        return told
+            means.add(told | {"gradient_norm_q": self.sampler_adam.step()})
+        return means.take()
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""

@@ -57,7 +57,7 @@ def posterior(
     played: symbolic.Residual | None,
     chance: np.random.Generator,
 ) -> Posterior:
-    """Draws from q as the machine is shown them, summarised hole by hole."""
+    """Draws from q, each brought inside the constraint, summarised hole by hole."""
     polytope = Polytope.of(machine, constraint)
     draws = belief.mean + belief.spread * chance.standard_normal((DRAWS, len(machine.holes)))
     shown = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from srm.infer.objectives import entropy, log_density, loss_con, score_estimate
 from srm.infer.project import Floats, Polytope
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
 
 ONES = 20  # numbers of the constant input
 WIDEST, NARROWEST = 0.0, -10.0  # log-variance: nobody is surer than 0.7 %, and a hole nobody exercises stays finite
@@ -47,6 +48,31 @@ class SamplerConfig:
     """begin with a mean of exactly 0; a policy is quick to avoid whatever starts a hair below it"""
     spread: float = 0.4
     """standard deviation of each hole in the beginning"""
+
+    def __post_init__(self) -> None:
+        prefix = "--sampler."
+        ONE_OR_MORE.refuse_outside(self, prefix, "samples", "steps")
+        ABOVE_ZERO.refuse_outside(self, prefix, "learning_rate")
+        ZERO_OR_MORE.refuse_outside(self, prefix, "entropy_weight", "penalty")
+        SHARE_ABOVE_ZERO.refuse_outside(self, prefix, "spread")
+
+
+class _Bounded(torch.autograd.Function):
+    """A clamp with a way back: beyond a bound the gradient still passes if it leads inside.
+
+    A plain clamp has no slope there, and a hole that entropy had driven to its widest once stayed there for good.
+    """
+
+    @staticmethod
+    def forward(context: Any, log_variance: Tensor) -> Tensor:
+        context.save_for_backward(log_variance)
+        return log_variance.clamp(NARROWEST, WIDEST)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        (log_variance,) = context.saved_tensors
+        outwards = (log_variance > WIDEST) & (gradient < 0) | (log_variance < NARROWEST) & (gradient > 0)
+        return gradient.masked_fill(outwards, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +107,7 @@ class Sampler(nn.Module):
         """mean [H], log-variance [H], c."""
         said = self.head(self.hidden(self.ones))
         mean, log_variance, idle = said.split([self.holes, self.holes, 1])
-        return mean, log_variance.clamp(NARROWEST, WIDEST), idle.squeeze(0)
+        return mean, _Bounded.apply(log_variance), idle.squeeze(0)
 
     @torch.no_grad()
     def mode(self) -> Floats:

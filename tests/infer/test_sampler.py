@@ -58,6 +58,24 @@ def test_learning_goes_to_the_cheapest_assignment_that_is_allowed(estimator: Est
     assert q.idle() == pytest.approx(1, abs=0.05)
 
 
+def test_a_hole_that_was_driven_to_its_widest_comes_back_when_something_pins_it_down() -> None:
+    q = sampler(entropy_weight=1.0)
+    adam, chance = torch.optim.Adam(q.parameters(), lr=1e-2), np.random.default_rng(0)
+
+    def learn(cost_of: object, steps: int) -> None:
+        for _ in range(steps):
+            loss, _ = q.loss(cost_of, chance)  # type: ignore[arg-type]
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+
+    learn(lambda assignments, idle: Cost(np.zeros(len(assignments)), 0 * assignments, 0.0), 300)  # only entropy counts
+    assert q.spread().min() > 0.99
+    q.config = replace(q.config, entropy_weight=1e-2)
+    learn(towards(np.array([1.0, 0.5, -0.5, 0.2, -0.3])), 300)
+    assert q.spread()[:2].max() < 0.5  # ?goal and ?unlock, which the projection does not hide
+
+
 def gradients(q: Sampler, draws: int) -> np.ndarray:
     """Estimates of d E[cost] / d mean, [draws, H]."""
     chance, found = np.random.default_rng(1), []

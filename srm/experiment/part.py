@@ -111,6 +111,11 @@ class Partner:
             raise lost() from None
         return episodes
 
+    def reason(self) -> RunError | None:
+        """Why it went, if it said so."""
+        said = self._pipe.recv() if self._pipe.poll() else None
+        return said if isinstance(said, RunError) else None
+
     def stop(self) -> None:
         self._tell(False)
 
@@ -132,7 +137,11 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
     other_end.close()
     try:
         with together(Exchange(meeting, 0, process.is_alive)):
-            yield Partner(pipe)
+            other = Partner(pipe)
+            try:
+                yield other
+            except RunError as problem:
+                raise other.reason() or problem from None
     finally:
         pipe.close()
         process.join(timeout=5)
@@ -151,5 +160,7 @@ def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
             rounds = train(part.learner, part.pay, frames=2**62)
             while pipe.recv():
                 pipe.send(next(rounds).episodes)
-    except (EOFError, OSError, RunError):
+    except (EOFError, OSError):
         pass  # the first tells what went wrong
+    except RunError as problem:
+        pipe.send(problem)

@@ -53,6 +53,7 @@ ENV = "MiniGrid-DoorKey-8x8-v0"
 CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8)
 FRAMES = CONFIG.worlds * CONFIG.steps
 IDS = NetConfig(cells="ids")
+KINDS = (11, 6, 4)  # of a MiniGrid cell: objects, colours, states
 
 
 class TorchCnn(nn.Module):
@@ -124,8 +125,8 @@ def sb3(worlds: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
     return lambda: agent.learn(FRAMES, reset_num_timesteps=False), FRAMES
 
 
-def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int) -> Any:
-    """Stable-Baselines3's PPO, or sb3-contrib's with an LSTM."""
+def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int, one_hot: bool = False) -> Any:
+    """Stable-Baselines3's PPO, or sb3-contrib's with an LSTM. They see ids / 255, as they see any bytes, unless `one_hot`."""
     from sb3_contrib import RecurrentPPO
     from stable_baselines3 import PPO
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -135,10 +136,15 @@ def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int) -> Any
         def __init__(self, space: gymnasium.spaces.Box) -> None:
             super().__init__(space, 256)
             self.last = space.shape[0] == 7  # it turns what it takes for a picture, a single frame, channels first
-            self.cnn = TorchCnn(space.shape[2] if self.last else space.shape[0])
+            channels = space.shape[2] if self.last else space.shape[0]
+            self.cnn = TorchCnn(sum(KINDS) * channels // 3 if one_hot else channels)
 
         def forward(self, x: Tensor) -> Tensor:
             x = x.permute(0, 3, 1, 2) if self.last else x
+            if one_hot:
+                ids = (255 * x).round().long()
+                planes = [functional.one_hot(ids[:, c], KINDS[c % 3]) for c in range(x.shape[1])]
+                x = torch.cat(planes, dim=3).permute(0, 3, 1, 2).float()
             return self.cnn.features(x.contiguous(memory_format=torch.channels_last))
 
     shared: dict[str, Any] = {"features_extractor_class": Extractor, "net_arch": [], "ortho_init": False}
@@ -238,7 +244,7 @@ class Clock:
 def seconds_to(level: float, seeds: int, most: int) -> None:
     task = find_task("DoorKey-8x8")
     for seed in range(seeds):
-        for name in ("ours", "SB3"):
+        for name in ("ours", "SB3, one-hot cells", "SB3"):
             worlds, clock = task.make_worlds(QUICK.worlds, seed), Clock(level, QUICK.worlds)
             pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
             if name == "ours":
@@ -247,10 +253,10 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
                     if clock.reached:
                         break
             else:
-                agent = sb3_agent(Sb3Worlds(worlds, pay, clock.watch), False, QUICK, seed)
+                agent = sb3_agent(Sb3Worlds(worlds, pay, clock.watch), False, QUICK, seed, one_hot="one-hot" in name)
                 while not clock.reached and clock.frames < most:
                     agent.learn(QUICK.worlds * QUICK.steps, reset_num_timesteps=False)
-            print(f"{name:<5} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
+            print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
             worlds.close()
 
 

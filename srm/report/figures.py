@@ -107,7 +107,9 @@ def _lines(lines: Sequence[tuple[str, int, Band]]) -> tuple[Figure, Axes]:
     figure = _figure(6.4, 3.3 + 0.18 * -(-len(lines) // columns))
     axes = figure.subplots()
     handles = [_line(axes, colour, band) for _, colour, band in lines]
-    figure.legend(handles, [name for name, _, _ in lines], loc="outside lower center", ncols=columns, fontsize=8)
+    names = [name for name, _, _ in lines]
+    long = 4  # enough of a line to tell dashes apart
+    figure.legend(handles, names, loc="outside lower center", ncols=columns, fontsize=8, handlelength=long)
     return figure, axes
 
 

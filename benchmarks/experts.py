@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from statistics import mean
 
-from srm.task.record import play
+from srm.task.record import play_actions
 from srm.task.table import ENVIRONMENTS, find_task, short_name
 
 
@@ -24,7 +24,7 @@ def measure(env_id: str, seeds: int) -> str:
         env.reset(seed=seed)
         actions = task.expert(env)
         if actions is not None:
-            episodes.append(play(env, seed, actions))
+            episodes.append(play_actions(env, actions, seed))
     solved = [episode for episode in episodes if episode.ended and episode.total_reward > 0]
     steps = [episode.steps for episode in solved]
     returns = mean(episode.total_reward for episode in solved)

@@ -42,6 +42,10 @@ class AssignmentError(SrmError):
     """Values for the holes are missing, not finite, or outside the constraint."""
 
 
+class SettingError(SrmError):
+    """A flag is out of its range, or does not go with the others."""
+
+
 class RunError(SrmError):
     """A run folder is damaged, of another run, or a run cannot go on."""
 

@@ -15,7 +15,8 @@ from srm.cli import VERBS
 
 ROOT = Path(srm.__file__).parent
 LAYERS = (
-    "errors chance",
+    "errors",
+    "chance settings",
     "machine",
     "trajectory",
     "task",

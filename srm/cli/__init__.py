@@ -7,8 +7,10 @@ Only the module of the verb that was asked for is imported, so that checking and
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from srm.errors import SrmError, near
@@ -44,9 +46,8 @@ VERBS = {
 
 def usage() -> str:
     verbs = "\n".join(f"  {verb:<12} {row.meaning}" for verb, row in VERBS.items())
-    return (
-        f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n`srm VERB --help` tells the flags of a verb."
-    )
+    more = "`srm VERB --help` tells the flags of a verb, `srm --version` the version."
+    return f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n{more}"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -55,6 +56,9 @@ def main(argv: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"srm {version('srm')}, Python {platform.python_version()}")
+        return 0
     verb, *rest = arguments
     if rest and f"{verb} {rest[0]}" in VERBS:
         verb, *rest = f"{verb} {rest[0]}", *rest[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 from srm.cli.interrupt import stop_on_interrupt
+from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import LEARNT, Learning, LearningRun, Stand
+from srm.experiment.learning import CHECK, LEARNT, Learning, LearningRun, Stand
+from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
 
 
@@ -50,7 +53,11 @@ class Learn:
                     break
         if stopped():
             run.holes.close()
-            print(f"stopped at {run.learner.frames} frames; go on with: srm learn --resume {folder}", file=sys.stderr)
+            saved = "" if checkpoints(folder) else " within the warm-up, which is not saved"
+            print(
+                f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {folder}",
+                file=sys.stderr,
+            )
             return 130
         print("writing what was learnt, and the report of it ...", file=sys.stderr)
         summary = run.finish()
@@ -58,6 +65,9 @@ class Learn:
         print((folder / LEARNT).read_text())
         for hole in run.posterior().unexercised:
             print(f"?{hole} was exercised by nobody: its value is set by the constraint alone")
+        for finding in json.loads((folder / CHECK).read_text())["findings"]:
+            if finding["severity"] != "note":
+                print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
         told = "no episode ended" if reached is None else f"return {reached:.3f}"
         print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
@@ -67,8 +77,7 @@ class Learn:
     def _begin(self) -> LearningRun:
         learning = self.learning
         if self.resume is not None:
-            if learning.task:
-                raise RunError(f"--resume {self.resume} knows its task; leave {learning.task} out")
+            refuse_lost_flags(self.resume, learning, Learning(), self.out)
             return LearningRun.resume(self.resume, learning.frames)
         if not learning.task:
             raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")

@@ -101,7 +101,7 @@ class Draw:
     format: Literal["svg", "mermaid", "dot", "all"] | None = None
     """what to write; all of them unless told"""
     constraint: str | None = None
-    """name of the constraint to show; the first of the machine unless told"""
+    """name of the constraint to show, or none; the first of the machine unless told"""
 
     def run(self) -> int:
         from srm.machine.draw import FORMATS, SUFFIXES

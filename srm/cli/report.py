@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 from srm.errors import RunError
 from srm.experiment.run import CONFIG, read_config
 from srm.report.learning import write_report
+from srm.settings import NUMBER
 
 if TYPE_CHECKING:
     from srm.report.collect import Run
@@ -30,6 +31,9 @@ class Report:
     """the return whose frames to reach are told"""
     keep: Annotated[Path | None, arg(metavar="DIR")] = None
     """copy the small files of the runs to this folder, as CURVE/seedS with shortened logs, to publish them"""
+
+    def __post_init__(self) -> None:
+        NUMBER.refuse_outside(self, "--", "reach")
 
     def run(self) -> int:
         if not self.folders:

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from srm.cli import VERBS
 from srm.cli.interrupt import stop_on_interrupt
-from srm.errors import RunError
+from srm.errors import RunError, SrmError
 from srm.experiment.conduct import RowStand, conduct
 from srm.experiment.rows import Row, claimed, rows_of
 from srm.experiment.scale import Executor, Local, OnRay
@@ -71,11 +71,11 @@ class Suite:
         out = self.out or Path("runs") / (suite.name + (f"-x{self.scale:g}" if self.scale != 1 else ""))
         chosen = suite.only(self.only) if self.only else suite
         rows = rows_of(chosen, out, seeds)
+        for curve in chosen.curves.values():
+            refuse_unfit(curve, suite.name)
         if self.listed:
             print(tell_curves(chosen, rows))
             return 0
-        for curve in chosen.curves.values():
-            refuse_unparsable(curve, suite.name)
         with claimed(suite, out):
             return self._conduct(rows, out)
 
@@ -113,14 +113,20 @@ class Suite:
         return shlex.join([*words, *(["--only", *self.only] if self.only else [])])
 
 
-def refuse_unparsable(curve: Curve, suite: str) -> None:
-    """Reads a curve's command as the command line would, without running it."""
+def refuse_unfit(curve: Curve, suite: str) -> None:
+    """Reads a curve's command as the command line would, and the files that it names, without running it."""
+    from srm.experiment.inputs import refuse_unreadable  # loads torch
+
     row = VERBS[curve.verb]
     action: Any = getattr(import_module(row.module), row.name)
     said = io.StringIO()
     try:
         with redirect_stderr(said), redirect_stdout(said):
-            tyro.cli(action, args=curve.words[1:], prog=f"srm {curve.verb}")
+            parsed = tyro.cli(action, args=curve.words[1:], prog=f"srm {curve.verb}")
+        asked = parsed.training if curve.verb == "train" else parsed.learning
+        refuse_unreadable(asked, machine_to_come=curve.needs is not None)
+    except SrmError as problem:
+        raise RunError(f"suite {suite}: {curve}: {problem}") from None
     except SystemExit as ended:
         complaint = _complaint(said.getvalue()) if ended.code else "it asks for help"
         raise RunError(f"suite {suite}: {curve}: {complaint}; `srm {curve.verb} --help` tells the flags") from None

@@ -111,7 +111,7 @@ class Demo:
         if self.from_run is not None:
             from srm.experiment.policy import record_policy
 
-            _write(record_policy(task, self.from_run, self.number, self.seed), path)
+            _write(record_policy(self.task, self.from_run, self.number, self.seed), path)
         else:
             _write(record(task, self.number, self.seed), path)
         return 0
@@ -131,14 +131,15 @@ class DemoShow:
     """seconds a step takes"""
 
     def run(self) -> int:
-        from srm.task.demos import load, shipped
+        from srm.task.demos import find_file, load
 
-        named = str(self.file) in FAMILIES and not self.file.exists()
-        path = shipped(FAMILIES[str(self.file)]) if named else self.file
+        path = find_file(self.file)
         demonstrations = load(path)
         if not 0 <= self.episode < len(demonstrations):
             raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
         task = find_task(self.task or demonstrations.task)
+        if self.output is not None:
+            self.output.parent.mkdir(parents=True, exist_ok=True)
         _play(demonstrations, self.episode, task, self.pause)
         if self.output is not None:
             from srm.task.pictures import draw_demonstration
@@ -200,22 +201,24 @@ class DemoImport:
 @dataclass(frozen=True)
 class DemoExport:
     file: Positional[File]
-    """a file of demonstrations"""
+    """a file of demonstrations, or a task whose demonstrations are shipped"""
     dataset: Positional[Dataset]
     """what Minari shall call it: NAMESPACE/NAME-v0"""
 
     def run(self) -> int:
         from srm.task.demo_minari import export_minari
-        from srm.task.demos import load
+        from srm.task.demos import find_file, load
 
-        export_minari(load(self.file), self.dataset)
+        export_minari(load(find_file(self.file)), self.dataset)
         print(f"{self.dataset}: added to the local Minari store")
         return 0
 
 
 def _free_path(path: Path) -> Path:
+    """A place to write to, in a folder that is there: told before anybody plays."""
     if path.exists():
         raise DemonstrationError(f"{path}: exists, and is not written over; choose another name with -o")
+    path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 

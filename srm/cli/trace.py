@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from srm.errors import AssignmentError, DemonstrationError
 from srm.machine.parse import find_machine
-from srm.task.table import FAMILIES, find_task
+from srm.task.table import find_task
 
 if TYPE_CHECKING:
     from srm.evaluate.trace import Trace as Traced
@@ -52,10 +52,9 @@ class Trace:
         return 0
 
     def _demonstrations(self) -> Demonstrations:
-        from srm.task.demos import load, shipped
+        from srm.task.demos import find_file, load
 
-        named = str(self.file) in FAMILIES and not self.file.exists()
-        path = shipped(FAMILIES[str(self.file)]) if named else self.file
+        path = find_file(self.file)
         found = load(path)
         if self.demo is not None and not 0 <= self.demo < len(found):
             raise DemonstrationError(f"{path}: has demonstrations 0 to {len(found) - 1}, not {self.demo}")

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from srm.chance import stream
 from srm.cli.interrupt import stop_on_interrupt
+from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun, versions
@@ -76,8 +77,7 @@ class Train:
     def _begin(self) -> TrainingRun:
         training = self.training
         if self.resume is not None:
-            if training.task:
-                raise RunError(f"--resume {self.resume} knows its task; leave {training.task} out")
+            refuse_lost_flags(self.resume, training, Training(), self.out)
             return TrainingRun.resume(self.resume, training.frames)
         if not training.task:
             raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
@@ -105,7 +105,6 @@ class Eval:
 
     def run(self) -> int:
         from srm.experiment.policy import read_policy
-        from srm.task.table import find_task
         from srm.train.actor import Actor
         from srm.train.trial import mean_estimate, share_estimate, trial
 
@@ -113,7 +112,9 @@ class Eval:
         if self.episodes < 1:
             raise RunError(f"--episodes {self.episodes}: at least one is needed")
         trained = read_policy(self.run_folder)
-        task = find_task(self.env or trained.task)
+        task = trained.environment(self.env)
+        if self.replays is not None:
+            self.replays.parent.mkdir(parents=True, exist_ok=True)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
         net = trained.net(worlds)
         found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
@@ -140,12 +141,12 @@ EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
 
 def save_replays(task: Task, actor: Actor, seed: int, path: Path, count: int = 10) -> None:
     """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
-    from srm.experiment.episodes import play
     from srm.task.demos import save
+    from srm.task.record import play
 
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
-    played = tuple(play(env, actor, world_seed)[0] for world_seed in seeds)
+    played = tuple(play(env, actor, world_seed) for world_seed in seeds)
     env.close()
     save(Demonstrations(task.name, task.env_id, task.words.name, versions(), tuple(seeds), played), path)
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from srm.errors import RunError, near
+from srm.errors import RunError, SettingError, near
 
 T = TypeVar("T")
+_AGAIN = "it was cut short, or another version wrote it: make the run again"
 
 
 def to_plain(config: Any) -> dict[str, Any]:
@@ -19,14 +20,20 @@ def to_plain(config: Any) -> dict[str, Any]:
     return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
 
 
-def from_plain(kind: type[T], values: Mapping[str, Any], where: str) -> T:
+def from_plain(kind: type[T], values: Any, where: str) -> T:
     """The dataclass that `to_plain` was given. A field that it does not have is an error; one left out has its default."""
+    if not isinstance(values, Mapping):
+        raise RunError(f"{where}: {_short(values)}, expected the fields of {kind.__name__}; {_AGAIN}")
     hints = typing.get_type_hints(kind)
     known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for name in values:
         if name not in known:
             raise RunError(f"{where}: {name} is not a field of this version{near(name, known)}")
-    return kind(**{name: _read(hints[name], value, f"{where}: {name}") for name, value in values.items()})
+    read = {name: _read(hints[name], value, f"{where}: {name}") for name, value in values.items()}
+    try:
+        return kind(**read)
+    except SettingError as problem:
+        raise RunError(f"{where}: {problem}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -42,8 +49,6 @@ def _read(hint: Any, value: Any, where: str) -> Any:
     if origin is typing.Annotated:
         return _read(arguments[0], value, where)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if not isinstance(value, Mapping):
-            raise RunError(f"{where}: {value!r}, expected the fields of {hint.__name__}")
         return from_plain(hint, value, where)
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in arguments:
@@ -52,12 +57,20 @@ def _read(hint: Any, value: Any, where: str) -> Any:
         return _read(inner, value, where)
     if origin is typing.Literal:
         if value not in arguments:
-            raise RunError(f"{where}: {value!r}, expected one of {', '.join(map(str, arguments))}")
+            raise RunError(f"{where}: {_short(value)}, expected one of {', '.join(map(str, arguments))}")
         return value
     if origin is tuple:
+        if not isinstance(value, list):
+            raise RunError(f"{where}: {_short(value)}, expected a list")
         return tuple(value)
     if hint is float and type(value) is int:
         return float(value)
-    if hint in (bool, int, float, str) and type(value) is not hint:
-        raise RunError(f"{where}: {value!r}, expected {hint.__name__}")
+    kind = str if hint is Path else hint
+    if kind in (bool, int, float, str) and type(value) is not kind:
+        raise RunError(f"{where}: {_short(value)}, expected {kind.__name__}")
     return Path(value) if hint is Path else value
+
+
+def _short(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else f"{told[:57]}..."

@@ -20,11 +20,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from srm.chance import stream
 from srm.errors import DemonstrationError
@@ -34,20 +32,16 @@ from srm.experiment.scenes import Moment, Picture, look, look_through, tell
 from srm.machine.model import Machine
 from srm.task.captions import action_name
 from srm.task.minigrid_words import MINIGRID_WORDS
-from srm.task.record import UNKNOWN_SEED, replay
+from srm.task.record import UNKNOWN_SEED, Act, play, replay
 from srm.task.table import Task
-from srm.task.worlds import view_of
-from srm.trajectory import Demonstrations, Trajectory, Views
+from srm.trajectory import Demonstrations, Trajectory
 
 if TYPE_CHECKING:
     import gymnasium
 
 EPISODES = "episodes.json"  # in a run
 FORMAT = "srm-episodes 1"
-MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 MOST_PICTURES = 1_500_000  # bytes of rendered pictures in all: a page of 3 MB opens at once
-
-Act = Callable[[Sequence[Views]], int]  # the views of an episode so far -> what to do
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,37 +105,14 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
     for number, world_seed in enumerate(seeds, start=1):
-        trajectory, moments = play(env, act, world_seed)
+        trajectory, moments = _watched(env, act, world_seed)
         yield Episode("policy", number, task.env_id, world_seed, trajectory, moments)
     env.close()
 
 
-def play(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
-    """One episode of a policy in the world of a seed, and what it looked like."""
-    seen, _ = env.reset(seed=seed)
-    views, places, moments = [np.array(view_of(seen))], [_place(seen)], [look(env)]
-    actions: list[int] = []
-    rewards: list[float] = []
-    ended = cut = False
-    while not (ended or cut) and len(actions) < MOST_STEPS:
-        actions.append(act(views))
-        seen, reward, ended, cut, _ = env.step(actions[-1])
-        views.append(np.array(view_of(seen)))
-        places.append(_place(seen))
-        rewards.append(float(reward))
-        moments.append(look(env))
-    trajectory = Trajectory(
-        views=np.stack(views),
-        actions=np.array(actions, np.int64),
-        places=np.stack(places),
-        task_reward=np.array(rewards, np.float32),
-        ended=bool(ended),
-    )
-    return trajectory, moments
-
-
-def _place(seen: Any) -> np.ndarray:
-    return np.array(seen["place"] if isinstance(seen, dict) and "place" in seen else (), np.int16)
+def _watched(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
+    moments: list[Moment] = []
+    return play(env, act, seed, watch=lambda env: moments.append(look(env))), moments
 
 
 def _within(moments: Sequence[Moment], room: int) -> tuple[Sequence[Moment], int]:

@@ -34,7 +34,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.run import Checkpoint, RunWriter, as_json, checkpoints, read_config, write_weights
+from srm.experiment.run import Checkpoint, RunWriter, as_json, read_config, write_weights
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -42,6 +42,7 @@ from srm.experiment.training import (
     POLICY,
     Progress,
     command,
+    diverged,
     net_weights,
     versions,
 )
@@ -52,6 +53,7 @@ from srm.infer.posterior import QUANTILES, Posterior, posterior
 from srm.machine.check import check
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
+from srm.settings import NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task
 from srm.train.actor import Actor
@@ -93,6 +95,11 @@ class Learning:
     """episodes of the policy to keep for the report"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
     inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "cores", "checkpoint_seconds")
+        ONE_OR_MORE.refuse_outside(self, "--", "episodes")
+        NUMBER.refuse_outside(self, "--", "stop_at")
 
     @property
     def infer_config(self) -> InferConfig:
@@ -136,15 +143,11 @@ class LearningRun:
     @staticmethod
     def begin(learning: Learning, folder: Path) -> LearningRun:
         """A new run; what cannot be learnt makes no folder."""
-        task = find_task(learning.task)
-        machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
-        if not machine.holes:
-            raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-        shown = demos.choose(task, learning.demos, learning.count)
+        machine, shown = read_inputs(learning)
         if folder.exists():
             raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
         run = LearningRun(learning, machine, shown, None)
-        about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
+        about = {"env_id": run.task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "learn", "learning": to_plain(learning), **about}
         run._writer = RunWriter.create(folder, config, {MACHINE: str(machine)})
         demos.save(shown, folder / DEMONSTRATIONS)
@@ -191,7 +194,11 @@ class LearningRun:
             waiting = self._write(waiting)
         except NotFinite as problem:
             whole = False
-            raise RunError(f"{self.writer.folder}: {problem}; {_last_good(self.writer.folder)}") from None
+            told = diverged(self.writer.folder, f"round {self.learner.rounds}: {problem}")
+            raise RunError(f"{told}, --reward-net.learning-rate or --sampler.learning-rate") from None
+        except (Exception, KeyboardInterrupt):
+            whole = False
+            raise
         finally:
             if whole and not waiting:
                 self._save()
@@ -272,7 +279,17 @@ def learning_of(folder: Path) -> Learning:
     config = read_config(folder)
     if config.get("kind") != "learn":
         raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm learn`")
-    return from_plain(Learning, config["learning"], str(folder / "config.json"))
+    return from_plain(Learning, config.get("learning"), str(folder / "config.json"))
+
+
+def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
+    """The machine with its holes open, and the demonstrations. What cannot be learnt is refused."""
+    task = find_task(learning.task)
+    machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
+    if not machine.holes:
+        raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
+    _constraint(machine, learning.constraint)
+    return machine, demos.choose(task, learning.demos, learning.count)
 
 
 def _first_machine(task: Task) -> str:
@@ -290,11 +307,6 @@ def _first_the(machine: Machine, used: Constraint | None) -> tuple[Constraint, .
     if used is None:
         return ()
     return (used, *(other for other in machine.constraints if other is not used))
-
-
-def _last_good(folder: Path) -> str:
-    found = checkpoints(folder)
-    return f"the last good checkpoint is {found[-1]}" if found else "no checkpoint was written before"
 
 
 def _tell(learnt: Posterior, constraint: Constraint | None) -> dict[str, Any]:

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from srm.errors import RunError
-from srm.experiment.episodes import play
 from srm.experiment.learning import learning_of
 from srm.experiment.run import checkpoints, read_config, read_weights
 from srm.experiment.training import POLICY, training_of
-from srm.task.record import record
-from srm.task.table import Task
+from srm.task.record import play, record
+from srm.task.table import Task, find_task
 from srm.task.worlds import Worlds
 from srm.train.actor import Actor
 from srm.train.learner import load_weights
@@ -24,15 +23,29 @@ from srm.train.make import LearnerConfig
 from srm.train.nets import Net
 from srm.trajectory import Demonstrations
 
+TRIES = 25  # worlds in a row that a policy may fail when it shows how a task is done
+
 
 @dataclass(frozen=True, eq=False)
 class Trained:
     """What was trained, with what network, and its weights."""
 
+    folder: Path
     task: str
     learning: LearnerConfig
     path: Path
     tensors: Mapping[str, Tensor]
+
+    def environment(self, name: str | None) -> Task:
+        """Where the policy can be tried: where it was trained, or another environment of the same task."""
+        trained = find_task(self.task)
+        task = trained if name is None else find_task(name)
+        if task.name != trained.name:
+            raise RunError(
+                f"{name} is of the task {task.name}, but the policy of {self.folder} was trained on {trained.name}; "
+                f"choose an environment of {trained.name} (`srm tasks` lists them)"
+            )
+        return task
 
     def net(self, worlds: Worlds) -> Net:
         """The policy's network for worlds of the same kind."""
@@ -54,17 +67,30 @@ def read_policy(folder: Path) -> Trained:
             raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
         path = found[-1]
     tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
-    return Trained(asked.task, asked.learning, path, tensors)
+    return Trained(folder, asked.task, asked.learning, path, tensors)
 
 
-def record_policy(task: Task, folder: Path, count: int, seed: int) -> Demonstrations:
+def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:
     """`count` episodes in which the policy of a run succeeds; those it fails are left out."""
+    trained = read_policy(folder)
+    task = trained.environment(name)
     worlds = task.make_worlds(1, seed)
-    actor = Actor(read_policy(folder).net(worlds), seed)
+    actor = Actor(trained.net(worlds), seed)
     worlds.close()
+    missed = 0
 
     def expert(env: Any) -> list[int] | None:
-        played, _ = play(env, actor, env.unwrapped.np_random_seed)  # the world it was just reset to
-        return played.actions.tolist() if played.ended and played.total_reward > 0 else None
+        nonlocal missed
+        played = play(env, actor, env.unwrapped.np_random_seed)  # the world it was just reset to
+        if played.ended and played.total_reward > 0:
+            missed = 0
+            return played.actions.tolist()
+        missed += 1
+        if missed == TRIES:
+            raise RunError(
+                f"{folder}: its policy has not solved {TRIES} worlds of {task.env_id} in a row; "
+                "train it further with --resume and more --frames, or leave --from-run out for the expert"
+            )
+        return None
 
     return record(replace(task, expert=expert), count, seed)

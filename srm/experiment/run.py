@@ -75,10 +75,14 @@ class RunWriter:
         """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
         read_config(folder)
         lock = _lock(folder)
-        for part in folder.rglob(".*.part"):
-            part.unlink()
-        checkpoint = last_checkpoint(folder)
-        columns = _cut_log(folder, -1 if checkpoint is None else int(checkpoint.state["round"]))
+        try:
+            for part in folder.rglob(".*.part"):
+                part.unlink()
+            checkpoint = last_checkpoint(folder)
+            columns = _cut_log(folder, -1 if checkpoint is None else int(checkpoint.state["round"]))
+        except RunError:
+            os.close(lock)
+            raise
         return RunWriter(folder, columns, lock), checkpoint
 
     def row(self, values: Mapping[str, Any]) -> None:
@@ -144,12 +148,16 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
     found = checkpoints(folder)
     if not found:
         return None
+    before = "to go on from the checkpoint before" if len(found) > 1 else "for the run to begin anew: there is no other"
     try:
         tensors, about = read_weights(found[-1])
         state = about["state"]
         int(state["round"])
+        int(state["frames"])
+    except RunError as problem:
+        raise RunError(f"{problem}; delete it {before}") from None
     except (KeyError, TypeError, ValueError):
-        raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it to go on from the one before") from None
+        raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it {before}") from None
     return Checkpoint(found[-1], tensors, state)
 
 
@@ -209,13 +217,16 @@ def _cut_log(folder: Path, last_round: int) -> list[str] | None:
     path = folder / LOG
     if not path.exists():
         return None
-    lines = path.read_text().split("\n")[:-1]  # what follows the last end of line is torn
-    if not lines:
-        path.unlink()
-        return None
-    columns = lines[0].split(",")
-    at = columns.index("round")
-    rows = [line for line in lines[1:] if int(line.split(",")[at]) <= last_round]
+    try:
+        lines = path.read_text().split("\n")[:-1]  # what follows the last end of line is torn
+        if not lines:
+            path.unlink()
+            return None
+        columns = lines[0].split(",")
+        at = columns.index("round")
+        rows = [line for line in lines[1:] if int(line.split(",")[at]) <= last_round]
+    except (ValueError, IndexError):
+        raise RunError(f"{path} is damaged; move it away to go on without the curve so far") from None
     write_bytes(path, "".join(f"{line}\n" for line in [lines[0], *rows]).encode())
     return columns
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from srm.errors import MachineError, RunError
+from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, write_weights
@@ -27,6 +27,7 @@ from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, load
+from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task
 from srm.train.episodes import Episodes, Recent
@@ -76,6 +77,14 @@ class Training:
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
     imitation: ImitationConfig = field(default_factory=ImitationConfig)
 
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--", "draw", "frames", "seed", "checkpoint_seconds")
+        NUMBER.refuse_outside(self, "--", "stop_at")
+
+    @property
+    def paid_by_machine(self) -> bool:
+        return self.reward not in (TASK, *IMITATING)
+
     @property
     def from_demonstrations(self) -> bool:
         return self.reward in IMITATING or self.learning.learner == "bc"
@@ -114,9 +123,7 @@ class TrainingRun:
     def begin(training: Training, folder: Path) -> TrainingRun:
         """A new run; what cannot be trained makes no folder."""
         task = find_task(training.task)
-        machine, shown = _machine(training, task), None
-        if training.from_demonstrations:
-            shown = demos.choose(task, training.demos, training.count)
+        machine, shown = read_inputs(training)
         run = TrainingRun(training, machine, shown, None)
         about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "train", "training": to_plain(training), **about}
@@ -129,8 +136,7 @@ class TrainingRun:
     def resume(folder: Path, frames: int = 0) -> TrainingRun:
         """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
         training = training_of(folder)
-        paid_by_machine = training.reward not in (TASK, *IMITATING)
-        machine = load(folder / MACHINE) if paid_by_machine else None
+        machine = load(folder / MACHINE) if training.paid_by_machine else None
         shown = None
         if training.from_demonstrations:
             shown = demos.load(folder / DEMONSTRATIONS, find_task(training.task))
@@ -173,7 +179,10 @@ class TrainingRun:
                     break
         except NotFinite as problem:
             whole = False
-            raise RunError(self._diverged(str(problem))) from None
+            raise RunError(diverged(self.writer.folder, str(problem))) from None
+        except (Exception, KeyboardInterrupt):
+            whole = False
+            raise
         finally:
             if whole:
                 self._save()
@@ -212,10 +221,12 @@ class TrainingRun:
         }
         self.writer.checkpoint({name: value.numpy() for name, value in self._part.tensors().items()}, state)
 
-    def _diverged(self, problem: str) -> str:
-        last = checkpoints(self.writer.folder)
-        good = f"the last good checkpoint is {last[-1]}" if last else "no checkpoint was written before"
-        return f"{self.writer.folder}: {problem}; {good}; try a smaller --ppo.learning-rate"
+
+def diverged(folder: Path, problem: str) -> str:
+    """What to do about learning that has diverged; the last words are the flag to turn down."""
+    found = checkpoints(folder)
+    good = f"the last good checkpoint is {found[-1]}" if found else "no checkpoint was written before"
+    return f"{folder}: {problem}; {good}; try a smaller --ppo.learning-rate"
 
 
 def training_of(folder: Path) -> Training:
@@ -223,15 +234,38 @@ def training_of(folder: Path) -> Training:
     config = read_config(folder)
     if config.get("kind") != "train":
         raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm train`")
-    return from_plain(Training, config["training"], str(folder / "config.json"))
+    return from_plain(Training, config.get("training"), str(folder / "config.json"))
 
 
-def _machine(training: Training, task: Task) -> Machine | None:
-    """What pays, with every hole filled; None where no machine does."""
-    if training.reward in (TASK, *IMITATING):
-        return None
+def read_inputs(training: Training) -> tuple[Machine | None, Demonstrations | None]:
+    """The machine that pays and the demonstrations to imitate, where there are any. What cannot be trained is refused."""
+    refuse_idle_flags(training)
+    task = find_task(training.task)
+    machine = _machine(training, task) if training.paid_by_machine else None
+    shown = demos.choose(task, training.demos, training.count) if training.from_demonstrations else None
+    return machine, shown
+
+
+def refuse_idle_flags(training: Training) -> None:
+    """Flags that would change nothing beside the others."""
+    random = "--holes uniform or --holes penalty"
+    imitation = f"--reward {' or '.join(IMITATING)}, or --learner bc"
+    for flag, given, applies, needs in (
+        ("--holes", training.holes != "written", training.paid_by_machine, "a machine as --reward, to fill its holes"),
+        ("--draw", training.draw != 0, training.holes != "written", random),
+        ("--constraint", training.constraint is not None, training.holes != "written", random),
+        ("--demos", training.demos is not None, training.from_demonstrations, imitation),
+        ("-n", training.count is not None, training.from_demonstrations, imitation),
+    ):
+        if given and not applies:
+            raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave {flag} out")
+
+
+def _machine(training: Training, task: Task) -> Machine:
+    """What pays, with every hole filled."""
     machine = find_machine(training.reward, {task.words.name: task.words})
     if training.holes == "written":
+        machine.values()  # refused if one is missing
         return machine
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes, so --holes {training.holes} has nothing to fill")

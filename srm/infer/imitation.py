@@ -29,6 +29,7 @@ from torch import Tensor
 from srm.chance import stream
 from srm.infer.objectives import logit_expert_high, loss_adv
 from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look, say
+from srm.settings import ABOVE_ZERO
 from srm.train.learner import load_weights
 from srm.train.optimise import Optimiser
 from srm.trajectory import Rollout
@@ -48,6 +49,9 @@ class ImitationConfig:
     reward_net: RewardNetConfig = field(
         default_factory=lambda: RewardNetConfig(steps=4, logits="free", floor=None, memory=False)
     )
+
+    def __post_init__(self) -> None:
+        ABOVE_ZERO.refuse_outside(self, "--imitation.", "bound")
 
 
 def form_of(form: Form, logit: np.ndarray, said: np.ndarray) -> np.ndarray:

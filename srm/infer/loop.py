@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from srm.infer.concretizer import Belief, ConcretizerConfig
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Rollout
 
 
@@ -23,6 +24,10 @@ class InferConfig(ConcretizerConfig):
     """rounds in which f and q learn and the policy does not: a policy outruns a sampler that knows nothing yet"""
     warm_up_effort: int = 4
     """how many times the usual gradient steps f and q take in those rounds"""
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--", "warm_up")
+        ONE_OR_MORE.refuse_outside(self, "--", "warm_up_effort")
 
     def as_printed(self) -> InferConfig:
         """The paper's algorithm without what was found to matter since; see docs/algorithm.md."""

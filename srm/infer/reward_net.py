@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
+from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.batches import looks
 from srm.train.cells import CellConvolutions, Encoding, encode, features
 from srm.trajectory import Mask, Rollout
@@ -51,6 +52,13 @@ class RewardNetConfig:
     """of J_soft beside J_adv; much more, and f and the machine agree with each other instead of with the demonstrations"""
     floor: float | None = -2.0
     """least log pi_A inside the discriminator; None as printed: f stops learning what the policy has given up"""
+
+    def __post_init__(self) -> None:
+        prefix = "reward-net."  # the end of a flag: it is --imitation.reward-net. too
+        ONE_OR_MORE.refuse_outside(self, prefix, "steps", "sequences", "recurrence")
+        ABOVE_ZERO.refuse_outside(self, prefix, "learning_rate")
+        ZERO_OR_MORE.refuse_outside(self, prefix, "soft_weight")
+        NUMBER.refuse_outside(self, prefix, "floor")
 
 
 class StridedTrunk(nn.Module):

@@ -38,6 +38,8 @@ def library() -> tuple[str, ...]:
 
 def find_machine(name: str | Path, words: Mapping[str, Words] | None = None) -> Machine:
     """A machine by path or, where there is no such file, by its name in the library."""
+    if not str(name):
+        raise MachineError(f"name a machine: an .srm file, or one of the library ({', '.join(library())})")
     if not re.fullmatch(r"\w{1,100}", str(name)) or Path(name).exists():
         return load(name, words)
     known = library()

@@ -26,6 +26,9 @@ MOST_ROWS = 400
 
 def keep(runs: Sequence[Run], target: Path) -> list[Run]:
     """Copies the small files of runs into a folder; what was made of them there."""
+    for run in runs:
+        if target.resolve().is_relative_to(run.folder.resolve()):
+            raise RunError(f"--keep {target} lies in the run {run.folder}; choose a folder outside of the runs")
     places = kept_places(runs)
     for folder in (target / place for place in places):
         if folder.exists():

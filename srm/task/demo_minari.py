@@ -18,7 +18,7 @@ import numpy as np
 
 from srm.errors import DemonstrationError
 from srm.task.minigrid_words import DIRECTIONS, DOOR, EMPTY, FLOOR, FORWARD, GOAL, LAVA, LEFT, LIMITS, OPEN, RIGHT
-from srm.task.record import UNKNOWN_SEED, play
+from srm.task.record import UNKNOWN_SEED, play_actions
 from srm.task.table import Task
 from srm.task.worlds import view_of
 from srm.trajectory import Demonstrations, Trajectory, Views
@@ -92,7 +92,7 @@ def import_minari(dataset: str, task: Task) -> Demonstrations:
 
 def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | None:
     """The episode as the environment plays it; None if it now goes otherwise."""
-    trajectory = play(env, seed, [int(action) for action in episode.actions])
+    trajectory = play_actions(env, [int(action) for action in episode.actions], seed)
     same = trajectory.steps == len(episode.rewards) and np.allclose(trajectory.task_reward, episode.rewards)
     return trajectory if same and trajectory.ended == bool(episode.terminations[-1]) else None
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from srm.errors import DemonstrationError, TrajectoryError
 from srm.task.minigrid_words import LIMITS, MINIGRID_WORDS
-from srm.task.table import Task
+from srm.task.table import FAMILIES, Task
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 1"
@@ -54,6 +54,11 @@ def shipped(task: Task) -> Path:
     if not path.exists():
         raise DemonstrationError(f"no demonstrations of {task.name} are shipped; record some with `srm demo`")
     return path
+
+
+def find_file(named: Path) -> Path:
+    """The file itself or, where there is none, the one that ships for a task of that name."""
+    return shipped(FAMILIES[str(named)]) if str(named) in FAMILIES and not named.exists() else named
 
 
 def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
@@ -88,6 +93,8 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         with draft.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
         draft.replace(path)
+    except OSError as error:
+        raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
     finally:
         draft.unlink(missing_ok=True)
 
@@ -113,16 +120,19 @@ def load(path: Path, task: Task | None = None) -> Demonstrations:
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    if not path.is_file():
+    if path.is_dir():
+        raise DemonstrationError(f"{path}: is a folder; name a file of demonstrations, such as `srm demo` records")
+    if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
         with path.open("rb") as file:
             found = np.load(file, allow_pickle=False)
             arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {}
+    except PermissionError as error:
+        raise DemonstrationError(f"{path}: cannot be read: {error.strerror}") from error
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise DemonstrationError(
-            f"{path}: cannot be read as a demonstration file, it is cut short or of another kind ({reason}); {_AGAIN}"
+            f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
         ) from error
     missing = [name for name in _KINDS if name not in arrays]
     if missing:

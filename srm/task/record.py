@@ -6,7 +6,7 @@ package says happens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,14 +17,17 @@ from srm.chance import stream
 from srm.errors import DemonstrationError, TaskError
 from srm.task.table import Task
 from srm.task.worlds import make_environment, view_of
-from srm.trajectory import Demonstrations, Trajectory
+from srm.trajectory import Demonstrations, Trajectory, Views
 
 if TYPE_CHECKING:
     import gymnasium
 
 UNKNOWN_SEED = -1
 _PACKAGES = ("srm", "minigrid", "gymnasium", "numpy")
+MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 _TRIES = 100  # layouts without a solution are skipped, but not for ever
+
+Act = Callable[[Sequence[Views]], int]  # the views of an episode so far -> what to do
 
 
 def record(task: Task, count: int, seed: int) -> Demonstrations:
@@ -56,31 +59,46 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
         missed += 1
         if actions is not None:
             missed = 0
-            trajectory = play(env, world_seed, actions)
+            trajectory = play_actions(env, actions, world_seed)
             if not trajectory.ended or trajectory.total_reward <= 0:
                 raise TaskError(f"{task.env_id}: the expert failed in the world of seed {world_seed}")
             yield world_seed, trajectory
     raise TaskError(f"{task.env_id}: {_TRIES} worlds in a row have no solution; choose another environment")
 
 
-def play(env: gymnasium.Env, seed: int, actions: list[int]) -> Trajectory:
-    """The episode that begins in the world of `seed` and takes `actions` until it is over."""
+def play(
+    env: gymnasium.Env,
+    act: Act,
+    seed: int,
+    most: int = MOST_STEPS,
+    watch: Callable[[gymnasium.Env], None] = lambda _: None,
+) -> Trajectory:
+    """The episode of an actor in the world of a seed. `watch` is shown the world before the first action and after each."""
     seen, _ = env.reset(seed=seed)
-    views, places, rewards, ended = [view_of(seen)], [_place(seen)], [], False
-    for action in actions:
-        seen, reward, ended, cut, _ = env.step(action)
-        views.append(view_of(seen))
+    views, places = [np.array(view_of(seen))], [_place(seen)]
+    actions: list[int] = []
+    rewards: list[float] = []
+    ended = cut = False
+    watch(env)
+    while not (ended or cut) and len(actions) < most:
+        actions.append(act(views))
+        seen, reward, ended, cut, _ = env.step(actions[-1])
+        views.append(np.array(view_of(seen)))
         places.append(_place(seen))
         rewards.append(float(reward))
-        if ended or cut:
-            break
+        watch(env)
     return Trajectory(
         views=np.stack(views),
-        actions=np.array(actions[: len(rewards)], np.int64),
+        actions=np.array(actions, np.int64),
         places=np.stack(places),
         task_reward=np.array(rewards, np.float32),
         ended=bool(ended),
     )
+
+
+def play_actions(env: gymnasium.Env, actions: Sequence[int], seed: int) -> Trajectory:
+    """The episode that takes these actions, whatever is seen, or as many of them as it lasts."""
+    return play(env, lambda views: actions[len(views) - 1], seed, most=len(actions))
 
 
 def _place(seen: Any) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.worlds import Worlds
 from srm.train.batches import Deck
 from srm.train.collect import Player, log_prob_of, log_softmax
@@ -51,6 +52,11 @@ class AgacConfig:
     """of the bonus for visited cells (the authors' PyTorch code; their TensorFlow code: 0.1, counted across episodes)"""
     count: Literal["first", "root"] = "first"
     """pay the bonus for the first visit in an episode alone (what the authors' code does), or 1 / sqrt(visits)"""
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--agac.", "surprise", "adversary_weight", "count_weight")
+        ONE_OR_MORE.refuse_outside(self, "--agac.", "surprise_frames", "adversary_hidden")
+        ABOVE_ZERO.refuse_outside(self, "--agac.", "adversary_rate")
 
 
 # Maths

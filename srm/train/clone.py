@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.worlds import Worlds
 from srm.train.collect import Player, foreign
 from srm.train.learner import Learner, Means, weights_seed
@@ -27,6 +28,10 @@ class CloneConfig:
     """gradient steps of a round, each on all demonstrations"""
     entropy_weight: float = 0.01
     """of the policy's entropy: some hundred demonstrated steps can be learnt by heart"""
+
+    def __post_init__(self) -> None:
+        ONE_OR_MORE.refuse_outside(self, "--bc.", "steps")
+        ZERO_OR_MORE.refuse_outside(self, "--bc.", "entropy_weight")
 
 
 class Clone(Learner):

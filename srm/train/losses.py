@@ -40,8 +40,12 @@ def loss_value(value: Tensor, old_value: Tensor, target: Tensor, clip: float | N
 
 
 def normalised(advantage: Tensor, floor: float = 1e-8) -> Tensor:
-    """Mean 0 and spread 1, or less where the spread (with n - 1, as Stable-Baselines3 and CleanRL) is near the floor."""
-    return (advantage - advantage.mean()) / (advantage.std() + floor)
+    """Mean 0 and spread 1, or less where the spread (with n - 1, as Stable-Baselines3 and CleanRL) is near the floor.
+
+    One step alone, as resets may leave it, is neither better nor worse than its mean: 0.
+    """
+    spread = advantage.std() if len(advantage) > 1 else 0.0
+    return (advantage - advantage.mean()) / (spread + floor)
 
 
 def entropy_of(log_probs: Tensor) -> Tensor:
@@ -152,7 +156,7 @@ def _slopes(
     spread = 0.0
     for i in at:
         spread += (advantage[i] - mean) ** 2
-    spread = np.sqrt(spread / (count - 1)) + floor
+    spread = np.sqrt(spread / max(count - 1, 1)) + floor
     log_probs = np.empty(choices)
     for n in range(count):
         i, action = at[n], actions[at[n]]

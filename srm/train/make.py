@@ -30,6 +30,13 @@ class LearnerConfig:
     ride: RideConfig = field(default_factory=RideConfig)
     bc: CloneConfig = field(default_factory=CloneConfig)
 
+    def __post_init__(self) -> None:
+        if self.learner == "ride" and self.ppo.surely_real < self.ride.minibatches:
+            raise RunError(
+                f"{self.ppo.worlds} worlds x {self.ppo.steps} steps are too few for --ride.minibatches "
+                f"{self.ride.minibatches}; give fewer, or more --ppo.steps"
+            )
+
     def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if self.learner == "bc":
             if demonstrated is None:

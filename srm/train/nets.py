@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from srm.errors import TaskError
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE
 from srm.train.cells import CellConvolutions, Encoding, LinearElu, blank_frame, encode
 
 ROOT2 = math.sqrt(2)
@@ -43,6 +44,10 @@ class NetConfig:
     """units of the LSTM"""
     towers: Literal["shared", "separate"] = "shared"
     """whether logits and value come from one tower or two; AGAC always has its three"""
+
+    def __post_init__(self) -> None:
+        ONE_OR_MORE.refuse_outside(self, "--network.", "stack", "width", "memory")
+        ABOVE_ZERO.refuse_outside(self, "--network.", "scale")
 
 
 @dataclass(frozen=True)

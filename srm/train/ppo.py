@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from srm.errors import RunError
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
 from srm.task.worlds import Worlds
 from srm.train.batches import Deck
 from srm.train.collect import Played, Player, values_after
@@ -59,13 +60,25 @@ class PpoConfig:
     """steps that the LSTM's gradient flows back; 1: the stored memory is an input"""
 
     def __post_init__(self) -> None:
-        if self.recurrence < 1 or self.steps % self.recurrence:
+        ONE_OR_MORE.refuse_outside(self, "--ppo.", "worlds", "steps", "epochs", "minibatches", "recurrence")
+        ABOVE_ZERO.refuse_outside(
+            self, "--ppo.", "learning_rate", "clip", "value_clip", "advantage_floor", "norm", "epsilon"
+        )
+        ZERO_OR_MORE.refuse_outside(self, "--ppo.", "value_weight", "entropy_weight")
+        SHARE_ABOVE_ZERO.refuse_outside(self, "--ppo.", "discount")
+        SHARE.refuse_outside(self, "--ppo.", "mix")
+        if self.steps % self.recurrence:
             raise RunError(f"--ppo.recurrence {self.recurrence} does not divide --ppo.steps {self.steps}")
-        if self.worlds * self.steps // self.recurrence < self.minibatches:
+        if min(self.surely_real, self.worlds * self.steps // self.recurrence) < self.minibatches:
             raise RunError(
                 f"{self.worlds} worlds x {self.steps} steps in sequences of {self.recurrence} are too few for "
-                f"--ppo.minibatches {self.minibatches}"
+                f"--ppo.minibatches {self.minibatches}, each of which needs two steps; give fewer, or more --ppo.steps"
             )
+
+    @property
+    def surely_real(self) -> int:
+        """Steps of a rollout that are none of a reset, however short episodes are."""
+        return self.worlds * (self.steps // 2)
 
     def optimiser(self, module: nn.Module) -> Optimiser:
         return Optimiser(

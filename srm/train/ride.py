@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from srm.errors import TaskError
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.worlds import Worlds
 from srm.train.cells import CellConvolutions, LinearElu
 from srm.train.collect import Played, Player
@@ -52,6 +53,11 @@ class RideConfig:
     """largest norm of their gradient"""
     minibatches: int = 8
     """gradient steps of the models on each rollout, which they see once"""
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--ride.", "weight", "forward_weight", "inverse_weight")
+        ABOVE_ZERO.refuse_outside(self, "--ride.", "clip", "learning_rate", "norm")
+        ONE_OR_MORE.refuse_outside(self, "--ride.", "minibatches")
 
 
 # Maths

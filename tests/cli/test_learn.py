@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
+from srm.experiment.run import checkpoints
 from srm.machine.parse import load
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,9 @@ def test_bad_input_is_refused_before_any_training(tmp_path: Path, capsys: pytest
     assert "shows the task doorkey" in refused(capsys, "keycorridor", "--demos", str(tmp_path / "door.npz"), *out)
     assert "-n must lie in 1..10" in refused(capsys, "doorkey", "-n", "11", *out)
     assert "not a run" in refused(capsys, "--resume", str(tmp_path))
+    lost = ["--machine", "x", "--network.width", "3", "--reward-net.steps", "2"]
+    assert "leave --machine, --network.width, --reward-net.steps out" in refused(capsys, "--resume", "run", *lost)
+    assert "--episodes -1: give a number" in refused(capsys, "doorkey", "--episodes", "-1", *out)
     assert not (tmp_path / "run").exists()
 
 
@@ -88,6 +92,17 @@ def test_the_same_seed_gives_the_same_log(tmp_path: Path) -> None:
         logs.append([[cell for i, cell in enumerate(row.split(",")) if i != seconds] for row in rows])
     assert logs[0] == logs[1]
     assert len(logs[0]) == 4  # a heading and three rounds
+
+
+@pytest.mark.parametrize("part", ["reward-net", "sampler"])
+def test_f_or_q_that_diverges_stops_the_run_and_is_not_saved(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    words = ["DoorKey-5x5", *SMALL, "--frames", "3000", f"--{part}.learning-rate", "1e30", "-o", str(folder)]
+    told = refused(capsys, *words).splitlines()[-1]
+    assert re.search(r"run: round \d: .* is (nan|inf|-inf); no checkpoint was written before; try a smaller", told)
+    assert not checkpoints(folder)
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -60,9 +62,20 @@ def test_draw_shows_the_constraint_asked_for() -> None:
     assert "Constraint signs" in Path("k.svg").read_text()
 
 
+def test_draw_can_leave_the_constraint_out() -> None:
+    assert main(["draw", "keycorridor", "-o", "k.svg", "--constraint", "none"]) == 0
+    assert "Constraint" not in Path("k.svg").read_text()
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"srm {version('srm')}, Python {platform.python_version()}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["check", ""], "name a machine: an .srm file, or one of the library (doorkey, "),
         (["draw"], "give the machines to draw"),
         (["draw", "dorkey"], "did you mean doorkey?"),
         (["draw", "doorkey", "-o", "a.png"], "a.png: cannot tell the format"),

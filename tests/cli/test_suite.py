@@ -90,9 +90,23 @@ def test_what_a_user_can_mend_is_told_in_a_line_before_anything_runs(
     assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]
 
 
+@pytest.mark.parametrize("listed", [[], ["--list"]], ids=["run", "list"])
+def test_what_a_command_names_is_read_before_anything_runs(
+    listed: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = "train doorkey --reward nofile.srm"
+    assert main(["suite", written(tmp_path, bad=command), *listed]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"suite own: curve bad = '{command}': nofile.srm: cannot be read")
+    assert said.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]
+
+
 def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
     plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 120000 {SMALL}"
-    arguments = [written(tmp_path, bad="train doorkey --reward nothing", plain=plain), "--scale", "0.1", "--cores", "2"]
+    suite = written(tmp_path, bad="train doorkey --cores 2 --ppo.worlds 3", plain=plain)
+    arguments = [suite, "--scale", "0.1", "--cores", "2"]
     row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
     wait_for(row / "log.csv", process)
@@ -100,7 +114,7 @@ def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert f"go on with: srm suite {arguments[0]} --scale 0.1 --cores 2" in said
-    assert "bad seed 0 failed: nothing: neither a file nor a machine" in said
+    assert "bad seed 0 failed: --cores 2 cannot share" in said
     assert "Traceback" not in said
     before = rounds(row)
     assert list((row / "checkpoint").iterdir())

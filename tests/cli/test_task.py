@@ -59,6 +59,11 @@ def test_demo_records_shows_and_draws(capsys: pytest.CaptureFixture[str], folder
     assert (folder / "demo.gif").stat().st_size > 1_000
 
 
+def test_the_folder_of_a_file_is_made(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    told(capsys, "demo", "DoorKey-5x5", "-n", "1", "-o", "new/folder/x.npz")
+    assert len(load(folder / "new" / "folder" / "x.npz")) == 1
+
+
 def test_the_seed_decides_the_file(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     for name, seed in (("one", "1"), ("again", "1"), ("other", "2")):
         told(capsys, "demo", "DoorKey-5x5", "-n", "1", "--seed", seed, "-o", f"{name}.npz")
@@ -89,7 +94,9 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         ),
         (("demo", "show", "doorkey", "-e", "10"), "has episodes 0 to 9, not 10"),
         (("demo", "show", "doorkey", "-o", "x.bmp"), "x.bmp: a demonstration is drawn as .gif or .png"),
-        (("demo", "doorkey", "-o", "no/such/folder/x.npz"), "No such file or directory"),
+        (("demo", "doorkey", "--seed", "-1"), "seed -1: seeds are 0 or more"),
+        (("demo", "doorkey", "-o", "/dev/null/x.npz"), "/dev/null: "),
+        (("demo", "show", "."), ".: is a folder; name a file of demonstrations"),
     ],
 )
 def test_what_a_user_can_mend_is_told_in_a_line(
@@ -110,3 +117,4 @@ def test_minari_there_and_back(
     assert "added to the local Minari store" in told(capsys, "demo", "export", "doorkey.npz", "mine/doorkey-v0")
     told(capsys, "demo", "import", "mine/doorkey-v0", "--task", "doorkey", "-o", "back.npz")
     assert load(folder / "back.npz").seeds == load(folder / "doorkey.npz").seeds
+    told(capsys, "demo", "export", "keycorridor", "mine/keycorridor-v0")  # those that ship

@@ -85,9 +85,20 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["DoorKey-9x9"], "there is no task DoorKey-9x9"),
         (["doorkey", "--reward", "doorky"], "did you mean doorkey"),
         (["doorkey", "--ppo.recurrence", "7"], "does not divide"),
+        (["doorkey", "--seed", "-3"], "--seed -3: give a number that is 0 or more"),
+        (["doorkey", "--ppo.worlds", "1", "--ppo.steps", "8", "--ppo.minibatches", "8"], "too few"),
+        (["doorkey", "--holes", "uniform"], "--holes would change nothing"),
         (["--resume", "nowhere"], "is not a run"),
+        (
+            ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.worlds", "8", "-o", "x"],
+            "leave --seed, --net, --ppo.worlds, -o out",
+        ),
+        (["--resume", "nowhere", "doorkey", "--frames", "9"], "leave doorkey out"),
     ],
-    ids=["no task", "unknown task", "unknown machine", "settings", "no run"],
+    ids=[
+        *("no task", "unknown task", "unknown machine", "settings", "seed", "minibatches", "idle flag", "no run"),
+        *("lost flags", "lost task"),
+    ],
 )
 def test_what_a_user_can_mend_is_told_in_a_line(
     arguments: list[str],
@@ -125,10 +136,31 @@ def test_eval_carries_a_policy_to_another_environment(finished: Path, capsys: py
     assert "MiniGrid-DoorKey-6x6-v0, 2 episodes" in capsys.readouterr().out
 
 
+def test_eval_refuses_an_environment_of_another_task(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", str(finished), "--env", "KeyCorridorS3R1", "--episodes", "2"]) == 2
+    said = capsys.readouterr().err
+    assert f"KeyCorridorS3R1 is of the task keycorridor, but the policy of {finished} was trained on doorkey" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("config", ['{"kind": "train"}', '{"kind": "train", "training": [1]}', '{"kind": "learn"}'])
+def test_a_config_that_was_cut_down_is_refused_by_name(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(config)
+    verb = json.loads(config)["kind"]
+    for command in ([verb, "--resume", str(tmp_path)], ["eval", str(tmp_path)]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"{tmp_path / 'config.json'}: ")
+        assert said.endswith("make the run again\n")
+        assert said.count("\n") == 1
+
+
 def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) -> None:
     from srm.task.demos import load
 
-    path = tmp_path / "replays.npz"
+    path = tmp_path / "new" / "replays.npz"
     assert main(["eval", str(finished), "--episodes", "1", "--replays", str(path)]) == 0
     replays = load(path)
     assert (len(replays), replays.env_id) == (10, "MiniGrid-DoorKey-5x5-v0")

@@ -21,7 +21,7 @@ from srm.experiment.scenes import GridMoment, Picture, look, look_through, tell
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, parse
 from srm.machine.words import Event, Signal, Words
-from srm.task.record import record, replay
+from srm.task.record import MOST_STEPS, record, replay
 from srm.task.table import Task, find_task
 from srm.trajectory import Demonstrations, Events, Rollout
 
@@ -247,11 +247,10 @@ def test_pictures_stop_where_the_page_would_grow_too_large(monkeypatch: pytest.M
     assert not kept[-1]
 
 
-def test_an_environment_without_a_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch):
+def test_an_environment_without_a_time_limit_is_stopped():
     task = lamp_task(None)
-    monkeypatch.setattr(module, "MOST_STEPS", 20)
     (*_, episode) = record_episodes(task, LAMP, record(task, 1, seed=0), lambda views: 0, 1)["episodes"]
-    assert len(episode["actions"]) == 20
+    assert len(episode["actions"]) == MOST_STEPS
     assert episode["ended"] is False
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from srm.cli import main
 from srm.errors import RunError
+from srm.experiment import policy
 from srm.experiment.policy import read_policy
 from srm.task.demos import load
 from srm.task.record import replay
@@ -24,6 +25,27 @@ def test_the_demonstrations_of_a_run_are_episodes_its_policy_solved(tmp_path: Pa
         assert trajectory.ended
         assert trajectory.total_reward > 0
         assert len(list(replay(found, index))) == trajectory.steps + 1  # from its seed, view by view
+
+
+def test_a_policy_that_cannot_show_the_task_is_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    small = ["--ppo.worlds", "8", "--ppo.steps", "16", "--frames", "1", "-o", str(run)]
+    assert main(["train", "DoorKey-5x5", *small]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(policy, "TRIES", 1)
+    for task, told in (
+        (
+            "KeyCorridorS3R1",
+            f"KeyCorridorS3R1 is of the task keycorridor, but the policy of {run} was trained on doorkey",
+        ),
+        ("DoorKey-16x16", f"{run}: its policy has not solved 1 worlds of MiniGrid-DoorKey-16x16-v0 in a row; train it"),
+    ):
+        assert main(["demo", task, "--from-run", str(run), "-o", str(tmp_path / "shown.npz")]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(told)
+        assert said.count("\n") == 1
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -120,6 +120,32 @@ def test_leftovers_of_a_killed_write_are_swept_away(folder: Path) -> None:
     assert not leftover.exists()
 
 
+@pytest.mark.parametrize("damage", [b"a,b\n1,2\n", b"\xff\xfe\n", b"round,frames\nx,2\n", b"frames,round\n1\n"])
+def test_a_damaged_log_is_refused_with_what_to_do(folder: Path, damage: bytes) -> None:
+    begun(folder, rounds=3, saved=3).close()
+    (folder / "log.csv").write_bytes(damage)
+    for _ in range(2):  # and nobody holds the run afterwards
+        with pytest.raises(RunError, match=r"log\.csv is damaged; move it away to go on"):
+            RunWriter.resume(folder)
+    (folder / "log.csv").unlink()
+    RunWriter.resume(folder)[0].close()
+
+
+def test_a_damaged_checkpoint_is_refused_with_what_is_left(folder: Path) -> None:
+    writer = begun(folder, rounds=0, saved=0)
+    for index in (1, 2):
+        writer.checkpoint(WEIGHTS, {"round": index, "frames": index})
+    writer.close()
+    for path, told in zip(
+        reversed(checkpoints(folder)), ("go on from the checkpoint before", "the run to begin anew"), strict=True
+    ):
+        path.write_bytes(path.read_bytes()[:40])
+        with pytest.raises(RunError, match=rf"{path.name} is truncated.*; delete it (to|for) {told}"):
+            RunWriter.resume(folder)
+        path.unlink()
+    assert RunWriter.resume(folder)[1] is None
+
+
 def test_two_writers_of_one_run_are_refused(folder: Path) -> None:
     writer = begun(folder, rounds=1, saved=1)
     with pytest.raises(RunError, match="another process"):

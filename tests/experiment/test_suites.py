@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from srm.cli.suite import refuse_unparsable
+from srm.cli.suite import refuse_unfit
 from srm.errors import RunError
 from srm.experiment import learning
 from srm.experiment.rows import LEARNT_FILE, rows_of
@@ -36,7 +36,7 @@ def own(tmp_path: Path, text: str = OWN) -> Suite:
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_every_command_that_ships_can_be_parsed(suite: Suite) -> None:
     for row in suite.curves.values():
-        refuse_unparsable(row, suite.name)
+        refuse_unfit(row, suite.name)
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
@@ -133,10 +133,32 @@ def test_a_wrong_file_is_refused_with_the_place_and_the_remedy(tmp_path: Path, t
 
 def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
     with pytest.raises(RunError) as refused:
-        refuse_unparsable(curve("a", "train doorkey --framez 3"), "own")
+        refuse_unfit(curve("a", "train doorkey --framez 3"), "own")
     assert str(refused.value) == (
         "suite own: curve a = 'train doorkey --framez 3': Unrecognized options: --framez, 3; `srm train --help` tells the flags"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("train doorkey --reward doorkey", "machine doorkey has no value for ?goal"),
+        ("train doorkey --reward gail --demos nofile.npz", "nofile.npz: there is no such file"),
+        ("train doorkey --ppo.worlds 0", "--ppo.worlds 0: give a number"),
+        ("train doorkey --holes uniform", "--holes would change nothing"),
+        ("train doorkey --reward learnt:learn -n 3", "-n would change nothing"),
+        ("learn doorkey --machine nofile.srm", "nofile.srm: cannot be read"),
+        ("learn doorkey --constraint loose", "machine doorkey has no constraint loose"),
+        ("learn doorkey -n 11", "-n must lie in 1..10"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused_in_one_line(command: str, problem: str) -> None:
+    with pytest.raises(RunError) as refused:
+        refuse_unfit(curve("a", command), "own")
+    told = str(refused.value)
+    assert told.startswith(f"suite own: curve a = '{command}': ")
+    assert problem in told
+    assert "\n" not in told
 
 
 def test_an_unknown_suite_is_told_a_near_one() -> None:
@@ -146,10 +168,14 @@ def test_an_unknown_suite_is_told_a_near_one() -> None:
         find_suite("nowhere.toml")
 
 
-def test_the_page_about_suites_names_each_and_its_own_suite_can_be_read(tmp_path: Path) -> None:
+def test_the_page_about_suites_names_each_and_its_own_suite_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_machine.srm").write_text(str(find_machine("doorkey_handset")))
     page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
     assert [name for name in SUITES if f"`{name}`" not in page] == []
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     suite = own(tmp_path, text)
     for row in suite.curves.values():
-        refuse_unparsable(row, suite.name)
+        refuse_unfit(row, suite.name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from srm.errors import AssignmentError, RunError, SrmError
+from srm.errors import AssignmentError, RunError, SettingError, SrmError
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun, command
@@ -96,6 +96,23 @@ def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
         settings = {"task": "DoorKey-5x5", "learning": SMALL, **changes}
         with pytest.raises(problem):
             TrainingRun.begin(Training(**settings), tmp_path / "run")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"holes": "uniform"}, "--holes would change nothing: it needs a machine as --reward"),
+        ({"reward": "gail", "holes": "penalty"}, "--holes would change nothing: it needs a machine as --reward"),
+        ({"reward": "doorkey_handset", "constraint": "nope"}, "--constraint would change nothing: it needs --holes"),
+        ({"reward": "doorkey_handset", "draw": 1}, "--draw would change nothing: it needs --holes"),
+        ({"demos": Path("x.npz")}, "--demos would change nothing: it needs --reward gail or gan_gcl, or --learner bc"),
+        ({"count": 3}, "-n would change nothing: it needs --reward gail or gan_gcl, or --learner bc"),
+    ],
+)
+def test_a_flag_that_would_change_nothing_is_refused(changes: dict[str, object], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=problem):
+        TrainingRun.begin(training(**changes), tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
 

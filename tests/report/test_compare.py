@@ -330,6 +330,15 @@ def test_what_was_kept_before_is_not_overwritten(suite: Path, tmp_path: Path, ca
     assert "exists, and a run is never overwritten: choose another --keep, or delete it" in told
 
 
+def test_a_run_is_not_kept_inside_of_itself(suite: Path, capsys: pytest.CaptureFixture[str]):
+    run = suite / "plain" / "seed0"
+    before = sorted(suite.rglob("*"))
+    for place in (run, run / "kept"):
+        assert f"--keep {place} lies in the run {run}; choose a folder outside" in refused(capsys, run, "--keep", place)
+    assert "--reach nan: give a number" in refused(capsys, suite, "--reach", "nan")
+    assert sorted(suite.rglob("*")) == before
+
+
 def test_a_thinned_log_keeps_its_ends_and_its_episodes():
     lines = ["round,frames,loss,episodes,hole.x", *(f"{n},{n * 8},0.5,{n % 3},0.1" for n in range(1, 1001))]
     short = thinned(lines, most=5)

@@ -106,7 +106,16 @@ def refusal(file: Path, task: str | None = None) -> str:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     assert "there is no such file" in refusal(tmp_path / "nothing.npz")
-    assert "there is no such file" in refusal(tmp_path)
+    assert "is a folder" in refusal(tmp_path)
+
+
+def test_a_file_that_cannot_be_written_is_told_by_its_own_name(recorded: Demonstrations, tmp_path: Path) -> None:
+    with pytest.raises(DemonstrationError) as refused:
+        save(recorded, tmp_path / "nowhere" / "x.npz")
+    assert (
+        str(refused.value)
+        == f"{tmp_path}/nowhere/x.npz: cannot be written: No such file or directory; choose another place"
+    )
 
 
 def test_a_file_of_another_task(file: Path) -> None:
@@ -136,7 +145,9 @@ def test_a_file_with_any_byte_changed_is_refused_or_unharmed(file: Path, recorde
 @pytest.mark.parametrize("content", [b"", b"hello", pickle.dumps([1, 2])], ids=["empty", "text", "pickle"])
 def test_a_foreign_file(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    assert "cut short or of another kind" in refusal(file)
+    told = refusal(file)
+    assert "cut short or of another kind" in told
+    assert "allow_pickle" not in told
 
 
 def test_a_foreign_array(file: Path) -> None:
@@ -154,7 +165,7 @@ def test_a_pickle_inside_is_not_opened(file: Path) -> None:
     def smuggle(arrays: dict[str, np.ndarray]) -> None:
         arrays["places"] = np.array([Trap()], dtype=object)
 
-    assert "Object arrays cannot be loaded" in refusal(broken(file, smuggle, mend_digest=False))
+    assert "of another kind" in refusal(broken(file, smuggle, mend_digest=False))
 
 
 class Trap:

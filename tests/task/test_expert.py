@@ -15,7 +15,7 @@ from srm.task.expert import plan
 from srm.task.expert_walk import costs, facing, walk
 from srm.task.expert_world import Thing, World, read_world
 from srm.task.minigrid_words import BALL, CLOSED, DOOR, DROP, FORWARD, GOAL, KEY, LEFT, LOCKED, RIGHT, TOGGLE
-from srm.task.record import play
+from srm.task.record import play_actions
 from srm.task.table import ENVIRONMENTS, find_task
 from srm.trajectory import as_rollout
 
@@ -52,7 +52,7 @@ def check_solves(env_id: str, seeds: int) -> None:
             assert env_id.endswith(UNSOLVABLE), f"seed {seed}"
             assert not has_a_way(read_world(env)), f"seed {seed}"
         else:
-            episode = play(env, seed, actions)
+            episode = play_actions(env, actions, seed)
             assert episode.ended, f"seed {seed}"
             assert episode.total_reward > 0, f"seed {seed}"
 
@@ -77,7 +77,7 @@ def events_of(env_id: str, seeds: int) -> list[Counter[str]]:
         env.reset(seed=seed)
         actions = task.expert(env)
         assert actions is not None
-        episodes.append(play(env, seed, actions))
+        episodes.append(play_actions(env, actions, seed))
     events, counts = task.vocabulary().read(as_rollout(episodes)), [Counter[str]() for _ in episodes]
     for world, event in zip(events.world, events.event, strict=True):
         counts[world][task.words.events[event].name] += 1

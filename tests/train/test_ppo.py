@@ -155,10 +155,10 @@ def test_losses_and_gradients_equal_those_of_stable_baselines3() -> None:
         torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
 
 
-@pytest.mark.parametrize("value_clip", [None, 0.2])
-def test_the_fast_losses_and_gradients_equal_the_meaning(value_clip: float | None) -> None:
+@pytest.mark.parametrize(("value_clip", "n"), [(None, 200), (0.2, 200), (0.2, 1)])
+def test_the_fast_losses_and_gradients_equal_the_meaning(value_clip: float | None, n: int) -> None:
     chance = np.random.default_rng(0)
-    steps, n, actions = 300, 200, 7
+    steps, actions = 300, 7
     logits = torch.tensor(2 * chance.normal(size=(n, actions)), dtype=torch.float32, requires_grad=True)
     said = {"logits": logits, "value": torch.tensor(chance.normal(size=n), dtype=torch.float32, requires_grad=True)}
     numbers = (torch.tensor(chance.normal(size=steps), dtype=torch.float32) for _ in range(4))
@@ -262,8 +262,12 @@ def test_only_the_last_rollout_can_be_learnt_from() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "problem"),
-    [({"steps": 100, "recurrence": 8}, "does not divide"), ({"worlds": 1, "steps": 4}, "too few")],
-    ids=["recurrence", "minibatches"],
+    [
+        ({"steps": 100, "recurrence": 8}, "does not divide"),
+        ({"worlds": 1, "steps": 4}, "too few"),
+        ({"worlds": 1, "steps": 8}, "two steps"),
+    ],
+    ids=["recurrence", "minibatches", "one step each"],
 )
 def test_settings_that_cannot_work_are_refused(settings: dict[str, int], problem: str) -> None:
     with pytest.raises(RunError, match=problem):

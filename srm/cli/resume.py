@@ -1,0 +1,35 @@
+"""Flags beside --resume: a run goes on as it was begun, so whatever else is told would be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from srm.errors import SettingError
+
+HONOURED = ("--frames",)
+
+
+def refuse_lost_flags(folder: Path, asked: Any, default: Any, out: Path | None) -> None:
+    """`asked` and `default` are what is trained or learnt, as it was told and as it is when nothing is told."""
+    told = [flag for flag in _changed(asked, default) if flag not in HONOURED] + ["-o"] * (out is not None)
+    if told:
+        raise SettingError(
+            f"--resume {folder} goes on as the run was begun: leave {', '.join(told)} out; "
+            f"only {' and '.join(HONOURED)} may be told anew"
+        )
+
+
+def _changed(asked: Any, default: Any, prefix: str = "--") -> Iterator[str]:
+    """The flags of all fields that are not what they are when nothing is told, as tyro calls them."""
+    hints = get_type_hints(type(asked), include_extras=True)
+    for field in fields(asked):
+        value, usual = getattr(asked, field.name), getattr(default, field.name)
+        written = f"{prefix}{field.name.replace('_', '-')}"
+        if is_dataclass(value):
+            unnamed = any(getattr(told, "name", None) == "" for told in getattr(hints[field.name], "__metadata__", ()))
+            yield from _changed(value, usual, prefix if unnamed else f"{written}.")
+        elif value != usual:
+            yield str(value) if field.name == "task" else written

@@ -1,0 +1,31 @@
+"""What a number on the command line may be. A config checks its own when it is made, so nothing is begun with one that cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from srm.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Range:
+    told: str
+    holds: Callable[[float], bool]  # of NaN never
+
+    def refuse_outside(self, config: Any, prefix: str, *names: str) -> None:
+        """Checks these fields of a config, whose flags are `prefix` and their names; None is no number and passes."""
+        for name in names:
+            value = getattr(config, name)
+            if value is not None and not self.holds(value):
+                raise SettingError(f"{prefix}{name.replace('_', '-')} {value}: give {self.told}")
+
+
+NUMBER = Range("a number", lambda x: -inf <= x <= inf)
+ZERO_OR_MORE = Range("a number that is 0 or more", lambda x: 0 <= x < inf)
+ONE_OR_MORE = Range("a number that is 1 or more", lambda x: 1 <= x < inf)
+ABOVE_ZERO = Range("a number above 0", lambda x: 0 < x < inf)
+SHARE = Range("a number from 0 to 1", lambda x: 0 <= x <= 1)
+SHARE_ABOVE_ZERO = Range("a number above 0 that is at most 1", lambda x: 0 < x <= 1)

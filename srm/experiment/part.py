@@ -106,14 +106,19 @@ class Partner:
     def finish(self) -> Episodes:
         """What ended in its round."""
         try:
-            episodes: Episodes = self._pipe.recv()
+            said: Episodes | RunError = self._pipe.recv()
         except (EOFError, OSError):
             raise lost() from None
-        return episodes
+        if isinstance(said, RunError):
+            raise said
+        return said
 
     def reason(self) -> RunError | None:
         """Why it went, if it said so."""
-        said = self._pipe.recv() if self._pipe.poll() else None
+        try:
+            said = self._pipe.recv() if self._pipe.poll() else None
+        except (EOFError, OSError):  # it was killed
+            return None
         return said if isinstance(said, RunError) else None
 
     def stop(self) -> None:

@@ -158,7 +158,7 @@ class Beside(_Paying):
 
     def _lost(self) -> RunError:
         return RunError(
-            "the process that infers the holes has died; resume the run, or use --cores 1 to run without it"
+            "the process that infers the holes has died; go on with --resume, or begin with --cores 1, which needs none"
         )
 
 

@@ -149,14 +149,8 @@ def _slopes(
     sums,
 ):
     count, choices = logits.shape
-    mean = 0.0
-    for i in at:
-        mean += advantage[i]
-    mean /= count
-    spread = 0.0
-    for i in at:
-        spread += (advantage[i] - mean) ** 2
-    spread = np.sqrt(spread / max(count - 1, 1)) + floor
+    mean, spread = _mean_and_spread(advantage, at)
+    spread += floor
     log_probs = np.empty(choices)
     for n in range(count):
         i, action = at[n], actions[at[n]]
@@ -192,3 +186,16 @@ def _slopes(
         sums[2] += entropy
         sums[3] += ratio - 1 - change
         sums[4] += abs(ratio - 1) > clip
+
+
+@njit(cache=True)
+def _mean_and_spread(numbers, at):
+    """Of those at `at`; the spread with n - 1, and 0 of one alone."""
+    mean = 0.0
+    for i in at:
+        mean += numbers[i]
+    mean /= len(at)
+    squares = 0.0
+    for i in at:
+        squares += (numbers[i] - mean) ** 2
+    return mean, np.sqrt(squares / max(len(at) - 1, 1))

@@ -51,7 +51,7 @@ class _Work:
             if needed is None or needed.finished:
                 ready.append(row)
             elif needed in self.ended:
-                self.ended[row] = RowStand(row, "blocked", reached(row), f"needs the machine of {needed}")
+                self.ended[row] = RowStand(row, "blocked", reached(row), f"needs what {needed} learns")
         self.waiting = [row for row in self.waiting if row not in self.ended]
         return ready
 

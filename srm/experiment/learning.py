@@ -34,12 +34,11 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.run import Checkpoint, RunWriter, as_json, read_config, write_weights
+from srm.experiment.run import POLICY, Checkpoint, RunWriter, as_json, read_config, write_weights
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
     NO_CONSTRAINT,
-    POLICY,
     Progress,
     command,
     diverged,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,12 +21,12 @@ from torch import Tensor
 from srm.chance import stream
 from srm.errors import RunError
 from srm.evaluate.payer import Payer
-from srm.experiment.run import Checkpoint
+from srm.experiment.run import Checkpoint, read_weights
 from srm.infer.imitation import Imitation, Kind
 from srm.machine.model import Machine
 from srm.task.table import find_task
 from srm.train.episodes import Episodes
-from srm.train.learner import Learner, Pay
+from srm.train.learner import Learner, Pay, load_weights
 from srm.train.loop import task_pay, train
 from srm.train.together import Exchange, Meeting, lost, together
 from srm.trajectory import Demonstrations
@@ -59,6 +60,14 @@ class Part:
         except RunError as problem:
             raise RunError(f"{checkpoint.path}: {problem}") from None
 
+    def begin_as(self, policy: Path) -> None:
+        """With the weights of a policy that another run has trained, and everything else new."""
+        tensors = {name: torch.from_numpy(value) for name, value in read_weights(policy)[0].items()}
+        try:
+            load_weights(self.learner.net, "net", tensors)
+        except RunError as problem:
+            raise RunError(f"{policy}: {problem}") from None
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -66,6 +75,7 @@ class Plan:
     machine: Machine | None
     shown: Demonstrations | None
     checkpoint: Checkpoint | None = None
+    policy: Path | None = None  # whose weights a run without a checkpoint begins with; fresh ones if None
 
     def part(self, rank: int = 0) -> Part:
         """The whole, or that of process `rank` of `training.cores`."""
@@ -90,6 +100,8 @@ class Plan:
         part = Part(learner, pay)
         if self.checkpoint is not None:
             part.load(self.checkpoint)
+        elif self.policy is not None:
+            part.begin_as(self.policy)
         return part
 
 

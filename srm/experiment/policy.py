@@ -12,8 +12,8 @@ from torch import Tensor
 
 from srm.errors import RunError
 from srm.experiment.learning import learning_of
-from srm.experiment.run import checkpoints, read_config, read_weights
-from srm.experiment.training import POLICY, training_of
+from srm.experiment.run import policy_file, read_config, read_weights
+from srm.experiment.training import training_of
 from srm.task.record import play, record
 from srm.task.table import Task, find_task
 from srm.task.worlds import Worlds
@@ -60,12 +60,7 @@ class Trained:
 def read_policy(folder: Path) -> Trained:
     """From the end of a run or, if it is not finished, from its last checkpoint."""
     asked = learning_of(folder) if read_config(folder).get("kind") == "learn" else training_of(folder)
-    path = folder / POLICY
-    if not path.exists():
-        found = checkpoints(folder)
-        if not found:
-            raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
-        path = found[-1]
+    path = policy_file(folder)
     tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
     return Trained(folder, asked.task, asked.learning, path, tensors)
 

@@ -35,7 +35,7 @@ class Row:
     words: tuple[str, ...]  # of the command: verb, task, flags; without --seed and -o
     frames: int  # to be played
     folder: Path
-    needs: Path | None = None  # the folder of the row whose machine pays this one
+    needs: Path | None = None  # the folder of the row whose machine pays this one, or whose policy it begins with
 
     def __str__(self) -> str:
         return f"{self.curve} seed {self.seed}"
@@ -72,8 +72,8 @@ def _row(curve: Curve, seed: int, out: Path) -> Row:
     if curve.verb == "learn" and "--cores" not in curve.words:
         curve = curve.with_value("--cores", "1")  # the others have work for the rest
     needs = folder(curve.needs) if curve.needs else None
-    if needs is not None:
-        curve = curve.with_value("--reward", str(needs / LEARNT_FILE))
+    for flag, name in curve.learnt.items():
+        curve = curve.with_value(flag, str(folder(name) / LEARNT_FILE if flag == "--reward" else folder(name)))
     return Row(curve.name, seed, curve.words, curve.frames, folder(curve.name), needs)
 
 

@@ -33,6 +33,7 @@ from safetensors.numpy import save as save_tensors
 from srm.errors import RunError
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
+POLICY = "policy.safetensors"
 KEPT = 2  # checkpoints
 
 
@@ -159,6 +160,17 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it {before}") from None
     return Checkpoint(found[-1], tensors, state)
+
+
+def policy_file(folder: Path) -> Path:
+    """The weights of a run's policy: at its end or, if it is not finished, those of its last checkpoint."""
+    read_config(folder)
+    if (folder / POLICY).exists():
+        return folder / POLICY
+    found = checkpoints(folder)
+    if not found:
+        raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
+    return found[-1]
 
 
 def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:

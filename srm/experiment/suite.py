@@ -1,7 +1,7 @@
 """A suite is a whole comparison: it answers one question, and each of its curves is a command of this program.
 
 A command is written without `srm`, `--seed` and `-o`, which the suite adds for each seed. `--reward learnt:CURVE` is the machine
-that another curve has learnt with the same seed. A suite of your own is a TOML file:
+that another curve has learnt with the same seed, `--from-run learnt:CURVE` the policy it has trained. A suite of your own is a TOML file:
 
     title = "Does the hand-set machine help?"
     seeds = 3
@@ -26,6 +26,7 @@ from srm.task.table import find_task
 
 VERBS = ("train", "learn")
 LEARNT = "learnt:"
+OF_ANOTHER = ("--reward", "--from-run")  # what may be another curve's
 GIVEN = ("--seed", "-o", "--out", "--resume")  # by the suite
 
 
@@ -49,6 +50,8 @@ class Curve:
                 raise RunError(f"{self}: leave {word} out; the suite gives it to each row")
         if not self.value("--frames", "0").replace("_", "").isdecimal():
             raise RunError(f"{self}: --frames {self.value('--frames')} is not a number of steps")
+        if len({*self.learnt.values()}) > 1:
+            raise RunError(f"{self}: {' and '.join(OF_ANOTHER)} must name the same curve")
         try:
             find_task(self.task)
         except SrmError as problem:
@@ -75,10 +78,15 @@ class Curve:
         return int(self.value("--frames", "0")) or find_task(self.task).frames
 
     @property
+    def learnt(self) -> dict[str, str]:
+        """The flags whose value another curve has to learn first, and the name of that curve."""
+        values = {flag: self.value(flag) for flag in OF_ANOTHER}
+        return {flag: value.removeprefix(LEARNT) for flag, value in values.items() if value.startswith(LEARNT)}
+
+    @property
     def needs(self) -> str | None:
-        """The curve whose machine pays this one."""
-        reward = self.value("--reward")
-        return reward.removeprefix(LEARNT) if reward.startswith(LEARNT) else None
+        """The curve whose machine pays this one, or whose policy it begins with."""
+        return next(iter(self.learnt.values()), None)
 
     def value(self, flag: str, default: str = "") -> str:
         """What follows a flag; its last use counts, as on the command line."""

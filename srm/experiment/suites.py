@@ -44,7 +44,9 @@ def _transfer(
     """A machine learnt in a small environment pays in a large one. `small` is a `learn` command."""
     curves = {
         **{f"learnt-{learner}": f"--reward learnt:learn --learner {learner}" for learner in ("ppo", "agac")},
+        "learnt-policy": "--reward learnt:learn --from-run learnt:learn",
         **{f"task-{learner}": f"--learner {learner}" for learner in ("ppo", "agac", "ride")},
+        "task-policy": "--from-run learnt:learn",
         "handset": f"--reward {handset}",
         "random": f"--reward {machine} --holes uniform --draw 0 {constraint}",
     }

@@ -22,7 +22,7 @@ import tyro
 from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.part import IMITATING, Plan, partner
-from srm.experiment.run import Checkpoint, RunWriter, checkpoints, read_config, write_weights
+from srm.experiment.run import POLICY, Checkpoint, RunWriter, checkpoints, policy_file, read_config, write_weights
 from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
 from srm.machine.model import Machine
@@ -37,7 +37,7 @@ from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 from srm.trajectory import Demonstrations
 
-POLICY, MACHINE, DEMONSTRATIONS = "policy.safetensors", "machine.srm", "demonstrations.npz"
+MACHINE, DEMONSTRATIONS = "machine.srm", "demonstrations.npz"
 TASK = "task"
 NO_CONSTRAINT = "none"
 
@@ -64,6 +64,8 @@ class Training:
     """file of the demonstrations to imitate; those that ship with the package unless told"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """imitate only the first so many"""
+    from_run: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
+    """begin with the policy that this run has trained, in a smaller world for instance, in place of a fresh one"""
     frames: int = 0
     """steps to play; 0: what the task's table says"""
     stop_at: float | None = None
@@ -110,7 +112,8 @@ class TrainingRun:
         checkpoint: Checkpoint | None,
     ) -> None:
         self.training = training
-        self._plan = Plan(training, machine, shown, checkpoint)
+        policy = None if training.from_run is None or checkpoint is not None else policy_file(training.from_run)
+        self._plan = Plan(training, machine, shown, checkpoint, policy)
         self._part = self._plan.part()
         self.learner = self._part.learner
         self.frames = training.frames or find_task(training.task).frames
@@ -130,6 +133,8 @@ class TrainingRun:
         run._writer = RunWriter.create(folder, config, {} if machine is None else {MACHINE: str(machine)})
         if shown is not None:
             demos.save(shown, folder / DEMONSTRATIONS)
+        if training.from_run is not None:
+            run._save()  # from here on the other run is not needed
         return run
 
     @staticmethod
@@ -241,6 +246,8 @@ def read_inputs(training: Training) -> tuple[Machine | None, Demonstrations | No
     """The machine that pays and the demonstrations to imitate, where there are any. What cannot be trained is refused."""
     refuse_idle_flags(training)
     task = find_task(training.task)
+    if training.from_run is not None:
+        policy_file(training.from_run)  # refused if there is none
     machine = _machine(training, task) if training.paid_by_machine else None
     shown = demos.choose(task, training.demos, training.count) if training.from_demonstrations else None
     return machine, shown

@@ -85,7 +85,7 @@ def test_a_failed_row_stops_only_those_that_need_it(tmp_path: Path) -> None:
     *_, last = conduct(rows_of(suite(**COMMANDS), tmp_path, 1), Instant(2, failing="learn"), pause=0)
     assert states(last) == {"learn seed 0": "failed", "plain seed 0": "finished", "learnt seed 0": "blocked"}
     told = {stand.row.curve: stand.told for stand in last}
-    assert told == {"learn": "no such machine; mend it", "plain": "", "learnt": "needs the machine of learn seed 0"}
+    assert told == {"learn": "no such machine; mend it", "plain": "", "learnt": "needs what learn seed 0 learns"}
 
 
 def test_finished_rows_are_not_run_again(tmp_path: Path) -> None:

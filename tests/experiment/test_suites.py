@@ -80,6 +80,13 @@ def test_rows_are_told_their_seed_folder_and_machine(tmp_path: Path) -> None:
     assert [row.frames for row in rows[:3]] == [1_000_000, 600_000, 3_000_000]
 
 
+def test_a_curve_can_begin_with_the_policy_that_another_has_trained(tmp_path: Path) -> None:
+    text = "[curves]\nlearn = 'learn doorkey'\nlarge = 'train DoorKey-16x16 --from-run learnt:learn'"
+    learn, large = rows_of(own(tmp_path, text), Path("out"), seeds=1)
+    assert large.needs == learn.folder
+    assert large.words[-2:] == ("--from-run", "out/learn/seed0")
+
+
 def test_scale_multiplies_the_frames_of_every_row_also_of_those_that_name_none(tmp_path: Path) -> None:
     small = own(tmp_path).scaled(0.1)
     assert {name: row.frames for name, row in small.curves.items()} == {
@@ -121,6 +128,10 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
         (
             "[curves]\na = 'train doorkey --reward learnt:b'\nb = 'train doorkey --reward learnt:a'",
             "curve b is no `learn`",
+        ),
+        (
+            "[curves]\na = 'train doorkey --reward learnt:b --from-run learnt:c'",
+            "--reward and --from-run must name the same curve",
         ),
     ],
 )

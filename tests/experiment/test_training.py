@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(world
 
 
 def training(**changes: object) -> Training:
-    return Training("DoorKey-5x5", **{"frames": 300, "learning": SMALL, **changes})  # type: ignore[arg-type]
+    return Training(**{"task": "DoorKey-5x5", "frames": 300, "learning": SMALL, **changes})  # type: ignore[arg-type]
 
 
 def curve(folder: Path) -> list[dict[str, str]]:
@@ -114,6 +115,34 @@ def test_a_flag_that_would_change_nothing_is_refused(changes: dict[str, object],
     with pytest.raises(SettingError, match=problem):
         TrainingRun.begin(training(**changes), tmp_path / "run")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_run_begins_with_the_policy_of_another_and_then_does_without_it(tmp_path: Path, finished: bool) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    trained(small)
+    if not finished:
+        (small / "policy.safetensors").unlink()  # leaves its checkpoint
+    wanted = read_policy(small).tensors
+    run = TrainingRun.begin(training(task="DoorKey-6x6", from_run=small), large)
+    assert (run.learner.frames, run.learner.rounds) == (0, 0)
+    shutil.rmtree(small)
+    run.writer.close()
+    again = TrainingRun.resume(large)  # as if it had been killed in its first round
+    for begun in (run, again):
+        for name, tensor in begun.learner.net.state_dict().items():
+            assert torch.equal(wanted[f"net.{name}"], tensor), name
+    assert len(list(again.rounds())) == 5
+
+
+def test_a_policy_that_a_run_cannot_begin_with_is_refused_and_makes_no_folder(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    trained(small)
+    with pytest.raises(RunError, match=r"small/policy\.safetensors: .* of another network"):
+        TrainingRun.begin(training(from_run=small, learning=replace(SMALL, net="lstm")), tmp_path / "large")
+    with pytest.raises(RunError, match="nowhere is not a run"):
+        TrainingRun.begin(training(from_run=tmp_path / "nowhere"), tmp_path / "large")
+    assert [path.name for path in tmp_path.iterdir()] == ["small"]
 
 
 def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp_path: Path) -> None:

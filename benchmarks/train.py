@@ -88,12 +88,16 @@ def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], i
     return round, FRAMES
 
 
-def our_gradients(kind: Kind, net: NetConfig) -> tuple[Callable[[], None], int]:
-    """The passes of an update, on minibatches that lie ready, with nothing else."""
+def our_gradients(kind: Kind, net: NetConfig, *, shared: bool) -> tuple[Callable[[], None], int]:
+    """The passes of an update, on minibatches that lie ready, with nothing else. Not `shared`: every step is looked at by itself."""
     learner = Ppo(EnvPoolWorlds(ENV, CONFIG.worlds, seed=0), kind, net, CONFIG, seed=0)
     learner.collect()
     assert learner._played is not None
     dealt: list[Batch] = list(Deck(learner._played, 1).deal(CONFIG.minibatches, np.random.default_rng(0)))
+    if not shared:
+        rows = learner._played.rows.reshape(-1, learner.net.lags)
+        apart = [replace(batch.seen, rows=rows[batch.index.numpy()], alike=None) for batch in dealt]
+        dealt = [replace(batch, seen=seen) for batch, seen in zip(dealt, apart, strict=True)]
     slopes = [(torch.randn(len(batch.index), 7), torch.randn(len(batch.index))) for batch in dealt]
 
     def round() -> None:
@@ -309,7 +313,8 @@ def main() -> None:
     contenders = {
         "PPO CNN": ours("cnn", IDS, pool()),
         "PPO CNN, one-hot cells": ours("cnn", NetConfig(), pool()),
-        "gradients of the CNN, ours": our_gradients("cnn", IDS),
+        "gradients of the CNN, ours": our_gradients("cnn", IDS, shared=False),
+        "gradients of the CNN, ours, shared": our_gradients("cnn", IDS, shared=True),
         "gradients of the CNN, torch": torch_gradients(),
         "PPO LSTM": ours("lstm", IDS, pool()),
         "SB3 PPO CNN": sb3(pool(), recurrent=False),
@@ -323,6 +328,7 @@ def main() -> None:
         print(f"{name:<36} {frames:>9,.0f} frames/s")
     for mine, other in (
         ("PPO CNN", "gradients of the CNN, ours"),
+        ("PPO CNN", "gradients of the CNN, ours, shared"),
         ("PPO CNN", "gradients of the CNN, torch"),
         ("PPO CNN", "SB3 PPO CNN"),
         ("PPO CNN", "SB3 PPO CNN, minigrid worlds"),

@@ -233,7 +233,7 @@ class Follower:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """N sequences of S steps out of a rollout; steps beyond its end are not real."""
+    """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not real."""
 
     index: Tensor  # [S, N] into the rollout's T * B steps
     actions: Tensor  # [S, N]
@@ -263,23 +263,24 @@ def say(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[Tensor]:
 
 
 def draw(seen: Seen, config: RewardNetConfig, chance: np.random.Generator) -> Sequences:
-    """Sequences that tile every world from a random step on, and of these as many as are asked for.
+    """Sequences that tile every world, cut at steps that differ from draw to draw, and of these as many as are asked for.
 
     A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six times
     as much and say nothing more.
     """
     offset = int(chance.integers(config.recurrence))
     first = np.unique(np.arange(offset - config.recurrence, len(seen.actions), config.recurrence).clip(0))
+    end = np.append(first[1:], len(seen.actions))  # the first tile is as short as the offset says
     shows = np.add.reduceat(seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
     tile, world = np.nonzero(shows)
     if len(tile) > config.sequences:
         some = chance.choice(len(tile), config.sequences, replace=False)
         tile, world = tile[some], world[some]
-    return cut(seen, first[tile], world, config.recurrence)
+    return cut(seen, first[tile], end[tile], world, config.recurrence)
 
 
-def cut(seen: Seen, first: np.ndarray, world: np.ndarray, length: int) -> Sequences:
-    """The sequences that begin at steps `first` [N] of worlds `world` [N]."""
+def cut(seen: Seen, first: np.ndarray, end: np.ndarray, world: np.ndarray, length: int) -> Sequences:
+    """The sequences from step `first` [N] to before `end` [N] of worlds `world` [N]; none is longer than `length`."""
     steps, worlds = seen.actions.shape
     t = first + np.arange(length)[:, None]  # [S, N]
     index = torch.from_numpy(np.minimum(t, steps - 1) * worlds + world)
@@ -287,6 +288,6 @@ def cut(seen: Seen, first: np.ndarray, world: np.ndarray, length: int) -> Sequen
         index,
         seen.actions.flatten()[index],
         seen.begins.flatten()[index],
-        seen.real.flatten()[index] & torch.from_numpy(t < steps),
+        seen.real.flatten()[index] & torch.from_numpy(t < end),
         seen.memory[torch.from_numpy(first), torch.from_numpy(world)],
     )

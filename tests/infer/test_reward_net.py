@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from srm.infer.reward_net import RewardNet, RewardNetConfig, cut, look
+from srm.infer.reward_net import RewardNet, RewardNetConfig, cut, draw, look
 from srm.trajectory import Rollout
 
 T, B, A = 12, 3, 7
@@ -95,16 +95,24 @@ def test_memory_carried_into_the_next_rollout_makes_it_one_episode() -> None:
 def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
     f = net()
     seen = look(f, rollout(), ALL)
-    starts, worlds = np.array([0, 3, 8, 10]), np.array([0, 0, 2, 1])
-    parts = cut(seen, starts, worlds, 4)
+    starts, ends, worlds = np.array([0, 3, 8, 10]), np.array([2, 7, T, T]), np.array([0, 0, 2, 1])
+    parts = cut(seen, starts, ends, worlds, 4)
     said, _ = f(seen.views, parts.index.flatten().numpy(), parts.begins, parts.memory)
     found = said.gather(2, parts.actions[..., None]).squeeze(2)
-    for n, (start, world) in enumerate(zip(starts, worlds, strict=True)):
+    for n, (start, end, world) in enumerate(zip(starts, ends, worlds, strict=True)):
         for s in range(4):
-            inside = start + s < T
+            inside = start + s < end
             assert bool(parts.real[s, n]) == (inside and bool(seen.real[start + s, world]))
             if inside:
                 assert found[s, n].item() == pytest.approx(seen.f[start + s, world].item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("chance", range(8))
+def test_a_few_sequences_are_drawn_whole_with_every_real_step_once(chance: int) -> None:
+    seen = look(net(), rollout(), ALL)
+    parts = draw(seen, RewardNetConfig(recurrence=4), np.random.default_rng(chance))
+    times = np.bincount(parts.index[parts.real].numpy(), minlength=T * B).reshape(T, B)
+    assert (times == seen.real.numpy()).all()
 
 
 def test_other_views_are_taken_as_plain_numbers() -> None:

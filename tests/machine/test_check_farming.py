@@ -266,6 +266,14 @@ def test_pay_that_falls_as_its_counter_grows_ends_the_gain():
     assert said[-1] == SAFE
 
 
+def test_pay_that_falls_ends_no_gain_where_another_of_the_loop_grows():
+    counters = "counters\n    #keys counts pick_up_key"
+    assert loops_of("    pick_up_key // 3 - #keys\n    drop_key // 1", counters)[-1] == SAFE
+    said = loops_of("    pick_up_key // -1 * #keys\n    drop_key // 2 * #keys", counters)
+    assert SAFE not in said
+    assert any("pick_up_key, drop_key: can be repeated" in line for line in said)
+
+
 def test_pay_that_grows_with_its_counter_is_farmed():
     assert "can be repeated" in loops_of("    hit_wall // #hits - 100", COUNTED)[0]
 
@@ -304,6 +312,18 @@ def test_hindsight_that_may_pay_more_is_reckoned_with():
     rules = "    hit_wall // 0\n    open_box // 0\n        hindsight\n            every hit_wall // 1"
     assert "not decided" in loops_of(rules)[0]
     assert loops_of(rules.replace("every hit_wall // 1", "every hit_wall // -1"))[-1] == SAFE
+
+
+@pytest.mark.parametrize("guard", ["hit_wall or close_door", "close_door or hit_wall"])
+def test_hindsight_is_reckoned_with_whichever_event_of_a_rule_it_pays_anew(guard):
+    rules = f"    {guard} // -1\n    open_box // 0.001\n        hindsight\n            every hit_wall // 5"
+    assert SAFE not in loops_of(rules)
+
+
+@pytest.mark.parametrize("pay", ["0", "0.001"])
+def test_hindsight_is_reckoned_with_also_of_a_rule_that_pays_nothing_itself(pay):
+    rules = f"    hit_wall // -1\n    see_target // {pay}\n        hindsight\n            last hit_wall // 5"
+    assert SAFE not in loops_of(rules)
 
 
 def test_too_many_events_at_once_are_not_decided():

@@ -200,12 +200,14 @@ def _times_counted(part: Form, reading: Monomial, loop: Loop) -> Form:
 
 def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     """For which holes a guard of the loop, or what it pays, falls until it cannot go on for gain."""
-    guards = [wear.when for wear in wears(loop, recurring)]
-    pays = []
-    for move in dict.fromkeys(loop.moves):
-        parts = _by_reading(dict(move.pay))
+    guards = some(wear.when for wear in wears(loop, recurring))
+    moves = dict.fromkeys(loop.moves)
+    pays = [_by_reading(dict(move.pay)) for move in moves]
+    for parts in pays:
         parts.pop(ONE, None)
-        falls = _falls(parts, loop, recurring)
-        if falls is not None and len(finally_paid(subject, move, recurring)) == 1:
-            pays.append(falls)
-    return some((*guards, *pays))
+    varying = any(reading.signals for parts in pays for reading in parts)
+    if varying or any(len(finally_paid(subject, move, recurring)) > 1 for move in moves):
+        return guards
+    falls = [found for parts in pays if (found := _falls(parts, loop, recurring)) is not None]
+    none_grows = every(sign(part, "<=") for parts in pays for part in parts.values())
+    return some((guards, every((none_grows, some(falls)))))

@@ -80,9 +80,10 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
         for node in nodes:
             for move in _moves_at(subject, living, node, letter):
                 inside = move.target in nodes
-                pays = move.pay or repaid & set(letter.events)
+                again = frozenset(repaid & set(letter.events))  # what hindsight may pay anew
+                pays = move.pay or again or (move.rule is not None and move.rule.hindsight)
                 matters = pays or move.counts or move.resets or any(move.levels) or move.target != node
-                key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition)
+                key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition, again)
                 if inside and matters and key not in found:
                     found[key] = move
     made = [move for move in found.values() if prover.can(move.condition, living.facts[move.node]) is not False]

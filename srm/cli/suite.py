@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -124,7 +124,9 @@ def refuse_unfit(curve: Curve, suite: str) -> None:
         with redirect_stderr(said), redirect_stdout(said):
             parsed = tyro.cli(action, args=curve.words[1:], prog=f"srm {curve.verb}")
         asked = parsed.training if curve.verb == "train" else parsed.learning
-        refuse_unreadable(asked, machine_to_come=curve.needs is not None)
+        if "--from-run" in curve.learnt:
+            asked = replace(asked, from_run=None)  # still to be trained
+        refuse_unreadable(asked, machine_to_come="--reward" in curve.learnt)
     except SrmError as problem:
         raise RunError(f"suite {suite}: {curve}: {problem}") from None
     except SystemExit as ended:

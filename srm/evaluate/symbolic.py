@@ -72,9 +72,17 @@ def read(
         program.words.signals
     ):
         raise TrajectoryError(f"these events were not read with the vocabulary {program.words.name} of the machine")
+    if events.event.max(initial=-1) >= len(program.words.events):
+        raise TrajectoryError(
+            f"event {events.event.max()}: the vocabulary {program.words.name} has {len(program.words.events)}"
+        )
     if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
         raise TrajectoryError(
             f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
+        )
+    if not real[events.step, events.world].all():
+        raise TrajectoryError(
+            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
         )
     carry = carry or begin(program, events.worlds)
     if len(carry.node) != events.worlds:

@@ -19,7 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,6 +42,7 @@ from srm.experiment.training import (
     Progress,
     command,
     diverged,
+    held_to,
     net_weights,
     versions,
 )
@@ -135,6 +136,7 @@ class LearningRun:
         )
         self.holes = (Beside if (learning.cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
+        self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
         if checkpoint is not None:
             self._load(checkpoint)
@@ -160,6 +162,7 @@ class LearningRun:
         writer, checkpoint = RunWriter.resume(folder)
         run = LearningRun(learning, machine, shown, checkpoint)
         run._writer, run.frames = writer, frames or run.frames
+        run._over = run.learner.frames >= run.frames or (not frames and run._recent.reached(learning.stop_at))
         return run
 
     @property
@@ -174,7 +177,7 @@ class LearningRun:
         book = EpisodeBook(self.learner.player.worlds.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
-            for round in infer(self.learner, self.holes, self.config, self._first):
+            for round in () if self._over else infer(self.learner, self.holes, self.config, self._first):
                 episodes = book.read(round.rollout)
                 self._recent.add(episodes)
                 now = time.monotonic()
@@ -231,7 +234,7 @@ class LearningRun:
         concrete = self.machine.concretize(
             {hole.name: hole.value for hole in learnt.holes}, {hole.name: hole.spread for hole in learnt.holes}
         )
-        writer.text(LEARNT, str(replace(concrete, constraints=_first_the(self.machine, self.constraint))))
+        writer.text(LEARNT, str(held_to(concrete, self.constraint)))
         writer.text(POSTERIOR, as_json(_tell(learnt, self.constraint)))
         checked = check(concrete, self.task.words, self.constraint.name if self.constraint else NO_CONSTRAINT)
         writer.text(CHECK, as_json(checked.as_json()))
@@ -299,13 +302,6 @@ def _first_machine(task: Task) -> str:
 
 def _constraint(machine: Machine, name: str | None) -> Constraint | None:
     return None if name == NO_CONSTRAINT else machine.constraint(name)
-
-
-def _first_the(machine: Machine, used: Constraint | None) -> tuple[Constraint, ...]:
-    """The machine's constraints with the one that was kept first, so that whoever loads the learnt machine holds it to that."""
-    if used is None:
-        return ()
-    return (used, *(other for other in machine.constraints if other is not used))
 
 
 def _tell(learnt: Posterior, constraint: Constraint | None) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from srm.evaluate.payer import Payer
 from srm.experiment.run import Checkpoint, read_weights
 from srm.infer.imitation import Imitation, Kind
 from srm.machine.model import Machine
+from srm.processes import start_shielded
 from srm.task.table import find_task
 from srm.train.episodes import Episodes
 from srm.train.learner import Learner, Pay, load_weights
@@ -150,7 +150,7 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
     meeting = Meeting.of(context, size)
     pipe, other_end = context.Pipe()
     process = context.Process(target=_assist, args=(other_end, plan, meeting), daemon=True)
-    process.start()
+    start_shielded(process)
     other_end.close()
     try:
         with together(Exchange(meeting, 0, process.is_alive)):
@@ -168,7 +168,6 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
 
 def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
     """The second process: a round for each word of the first, until it says no more or has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first
     torch.set_num_threads(1)
     first = os.getppid()
     try:

@@ -87,13 +87,16 @@ class RunWriter:
         return RunWriter(folder, columns, lock), checkpoint
 
     def row(self, values: Mapping[str, Any]) -> None:
-        """Appends a row to the log; the first one names the columns. A value that is not known is None or NaN: empty."""
+        """Appends a row to the log; a value that is not known is None or NaN: empty. The first row names the columns; one that comes
+        later, as losses do once a run is past its warm-up, is added at the end."""
         text = io.StringIO()
         if self._columns is None:
             self._columns = list(values)
             csv.writer(text, lineterminator="\n").writerow(self._columns)
-        unknown = [name for name in values if name not in self._columns]
-        assert not unknown, f"{LOG} has no column {unknown[0]}"
+        later = [name for name in values if name not in self._columns]
+        if later:
+            self._columns = [*self._columns, *later]
+            _widen(self.folder / LOG, later)
         cells = [_cell(values.get(name)) for name in self._columns]
         csv.writer(text, lineterminator="\n").writerow(cells)
         path = self.folder / LOG
@@ -104,9 +107,11 @@ class RunWriter:
             raise _failed(path, error) from None
 
     def checkpoint(self, tensors: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> Path:
-        """Everything needed to go on after the round that `state` names."""
+        """Everything needed to go on after the round that `state` names. How the run had ended before, if it had, holds no more."""
         path = self.folder / CHECKPOINTS / f"round-{int(state['round']):08d}.safetensors"
         write_weights(path, tensors, {"state": dict(state)})
+        for outdated in (SUMMARY, POLICY):
+            (self.folder / outdated).unlink(missing_ok=True)
         for old in checkpoints(self.folder)[:-KEPT]:
             old.unlink()
         return path
@@ -241,6 +246,15 @@ def _cut_log(folder: Path, last_round: int) -> list[str] | None:
         raise RunError(f"{path} is damaged; move it away to go on without the curve so far") from None
     write_bytes(path, "".join(f"{line}\n" for line in [lines[0], *rows]).encode())
     return columns
+
+
+def _widen(path: Path, later: Sequence[str]) -> None:
+    """Adds columns to a log, empty in the rows that it has."""
+    head, *rows = path.read_text().splitlines()
+    write_bytes(
+        path,
+        "".join(f"{line}\n" for line in [",".join([head, *later]), *(row + "," * len(later) for row in rows)]).encode(),
+    )
 
 
 def _cell(value: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from srm.errors import RunError
 from srm.experiment.rows import Row, words_to_run
-from srm.experiment.run import CHECKPOINTS, SUMMARY, checkpoints, write_bytes
+from srm.experiment.run import CHECKPOINTS, CONFIG, SUMMARY, checkpoints, policy_file, write_bytes
 
 STOPPED = 130  # exit code of a row that was asked to stop and has saved where it was
 
@@ -142,7 +142,7 @@ class OnRay:
         return frozenset(self._rows.values())
 
     def start(self, row: Row) -> None:
-        given = {word: Path(word).read_bytes() for word in row.words if Path(word).is_file()}
+        given = {str(path): path.read_bytes() for word in row.words for path in _read_of(Path(word))}
         self._rows[self._run.remote(row, given, self._keeper, self._every)] = row
 
     def ended(self) -> list[tuple[Row, int]]:
@@ -155,6 +155,7 @@ class OnRay:
         except self._ray.exceptions.TaskCancelledError:
             return STOPPED
         except self._ray.exceptions.RayError as error:
+            row.log.parent.mkdir(parents=True, exist_ok=True)
             with row.log.open("a") as file:
                 file.write(f"{error}\n")
             return 1
@@ -214,9 +215,11 @@ def run_away(row: Row, given: Mapping[str, bytes], keeper: Any, every: float) ->
         saved = keeper.fetch.remote(row, writer).future().result()
         if saved is None:
             return STOPPED
-        words = tuple(str(_inside(word)) if word in given else word for word in row.words)
+        files = {_inside(path): content for path, content in given.items()}
+        words = tuple(
+            str(_inside(word)) if {_inside(word), _inside(word) / CONFIG} & {*files} else word for word in row.words
+        )
         here = replace(row, words=words, folder=_inside(row.folder))
-        files = {_inside(word): content for word, content in given.items()}
         files |= {here.folder.parent / name: content for name, content in saved.items()}
         for path, content in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -239,6 +242,13 @@ def run_away(row: Row, given: Mapping[str, bytes], keeper: Any, every: float) ->
         finally:
             process.kill()
             process.wait()
+
+
+def _read_of(named: Path) -> list[Path]:
+    """The files that a command reads of what it names: a file, or of a run its config and policy."""
+    if named.is_file():
+        return [named]
+    return [named / CONFIG, policy_file(named)] if (named / CONFIG).is_file() else []
 
 
 def _files(root: Path, row: Row) -> list[tuple[str, int, bytes]]:

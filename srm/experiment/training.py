@@ -11,7 +11,7 @@ import shlex
 import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import POLICY, Checkpoint, RunWriter, checkpoints, policy_file, read_config, write_weights
 from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
-from srm.machine.model import Machine
+from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
@@ -120,6 +120,7 @@ class TrainingRun:
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
+        self._over = False  # nothing is left to train
         self._writer: RunWriter | None = None
 
     @staticmethod
@@ -148,6 +149,7 @@ class TrainingRun:
         writer, checkpoint = RunWriter.resume(folder)
         run = TrainingRun(training, machine, shown, checkpoint)
         run._writer, run.frames = writer, frames or run.frames
+        run._over = not frames and run._recent.reached(training.stop_at)
         return run
 
     @property
@@ -161,7 +163,7 @@ class TrainingRun:
         saved = start
         whole = True  # whether the weights are those of a round that went well
         try:
-            for round, episodes in self._played():
+            for round, episodes in () if self._over else self._played():
                 self._recent.add(episodes)
                 now = time.monotonic()
                 self._seconds = earlier + now - start
@@ -277,7 +279,13 @@ def _machine(training: Training, task: Task) -> Machine:
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes, so --holes {training.holes} has nothing to fill")
     constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
-    return filled(machine.opened(), constraint, training.holes, training.draw)
+    return held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
+
+
+def held_to(machine: Machine, kept: Constraint | None) -> Machine:
+    """The machine with the constraint that its values keep as its first, by which whoever loads it judges them."""
+    others = tuple(other for other in machine.constraints if other != kept)
+    return replace(machine, constraints=() if kept is None else (kept, *others))
 
 
 def command(arguments: Sequence[str]) -> str:

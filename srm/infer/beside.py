@@ -7,7 +7,6 @@ there and beliefs come back through a pipe, 2 MB and some milliseconds a round. 
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -23,6 +22,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.concretizer import Belief, Concretizer, ConcretizerConfig
 from srm.machine.model import Constraint, Machine
+from srm.processes import start_shielded
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Demonstrations, Rollout
 
@@ -105,7 +105,7 @@ class Beside(_Paying):
         context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_work, args=(other_end, problem), daemon=True)
-        self._process.start()
+        start_shielded(self._process)
         other_end.close()
         self.belief = self._receive()
         self._busy, self._losses = False, dict[str, float]()
@@ -164,7 +164,6 @@ class Beside(_Paying):
 
 def _work(pipe: Connection, problem: Problem) -> None:
     """The other process: one answer for each message, until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that plays
     torch.set_num_threads(1)
     try:
         concretizer = problem.concretizer()

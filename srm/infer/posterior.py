@@ -15,7 +15,7 @@ import numpy as np
 from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
 from srm.infer.concretizer import Belief
-from srm.infer.project import Floats, Polytope
+from srm.infer.project import TIGHT, Floats, Polytope
 from srm.machine.model import Constraint, Machine
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -90,12 +90,13 @@ def tidy(polytope: Polytope, assignment: Floats) -> Floats:
     """The assignment with few decimals, and still inside the constraint.
 
     The mode often lies on a bound, where rounding would break an atom. So it is first brought inside a polytope that is smaller by
-    what rounding can do; where that is empty (an equality, say) the numbers stay as they are.
+    what rounding can do; where that is empty, or rounding breaks an equality, the numbers keep all their decimals.
     """
     rounding = 0.5 * 10.0**-DECIMALS * np.abs(polytope.a).sum(axis=1)
+    rounding[: polytope.equalities] = 0
     smaller = Polytope(polytope.a, polytope.b - rounding, polytope.equalities)
     try:
         rounded: Floats = np.round(smaller.project(assignment), DECIMALS) + 0.0
     except AssignmentError:
-        return assignment
-    return rounded if (polytope.excess(rounded) <= 0).all() else assignment
+        return polytope.project(assignment)
+    return rounded if (polytope.excess(rounded) <= TIGHT).all() else polytope.project(assignment)

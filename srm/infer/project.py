@@ -56,6 +56,12 @@ class Polytope:
             self._slopes[active] = np.eye(self.a.shape[1]) - np.linalg.pinv(rows) @ rows
         return self._slopes[active]
 
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """A and b of the same set by inequalities alone: an equality is two of them."""
+        equal = slice(self.equalities)
+        return np.concatenate([self.a, -self.a[equal]]), np.concatenate([self.b, -self.b[equal]])
+
     def excess(self, h: Floats) -> Floats:
         """By how much each row is broken, [..., rows]; at most 0 where it is kept."""
         over: Floats = h @ self.a.T - self.b

@@ -36,8 +36,8 @@ def filled(machine: Machine, constraint: Constraint | None, how: How, which: int
 def uniform(polytope: Polytope, holes: int, chance: np.random.Generator) -> Floats:
     """Hit and run: from a point well inside, again and again to a uniform point of a random line through it."""
     box = np.concatenate([np.eye(holes), -np.eye(holes)])
-    a = np.concatenate([polytope.a, box])
-    b = np.concatenate([polytope.b, np.full(2 * holes, BOX)])
+    a, b = polytope.bounds
+    a, b = np.concatenate([a, box]), np.concatenate([b, np.full(2 * holes, BOX)])
     point = _middle(a, b)
     for _ in range(STEPS_PER_HOLE * holes):
         along = chance.standard_normal(holes)
@@ -65,7 +65,7 @@ def _middle(a: Floats, b: Floats) -> Floats:
 def by_penalty(polytope: Polytope, holes: int, chance: np.random.Generator) -> Floats:
     """Adam on J_con from a standard normal point; what is then still broken by a hair is brought inside exactly."""
     mean = torch.from_numpy(chance.standard_normal(holes)).requires_grad_()
-    a, b = torch.from_numpy(polytope.a), torch.from_numpy(polytope.b)
+    a, b = map(torch.from_numpy, polytope.bounds)
     adam = torch.optim.Adam([mean], lr=1e-2)
     for _ in range(5000):
         if bool((polytope.excess(mean.detach().numpy()) <= 1e-3).all()):

@@ -32,8 +32,9 @@ MEMORY = 64
 class RewardNetConfig:
     """The reward net and how it learns."""
 
-    trunk: Literal["strided", "paper"] = "strided"
-    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much"""
+    trunk: Literal["strided", "paper", "plain"] = "strided"
+    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much; plain: numbers
+    as they are, which any view that is no grid of cells is taken for unless it is [width, height, 3]"""
     cells: Encoding = "one_hot"
     """how a cell of the view enters: type, colour and state each as one of many, or as three numbers as printed"""
     logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
@@ -121,7 +122,7 @@ class PlainTrunk(nn.Module):
 
 
 def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
-    if len(shape) != 3 or shape[2] != 3:
+    if config.trunk == "plain" or len(shape) != 3 or shape[2] != 3:
         return PlainTrunk(math.prod(shape))
     return PaperTrunk(shape, config.cells) if config.trunk == "paper" else StridedTrunk(shape, config.cells, seed)
 

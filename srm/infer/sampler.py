@@ -151,7 +151,7 @@ class Sampler(nn.Module):
         shown, slopes = self.allowed(z)
         cost = cost_of(shown, idle.item())
         soft = self._soft(cost, z, noise, slopes, mean, log_variance) + cost.by_idle * idle
-        a, b = (torch.from_numpy(part).float() for part in (self.polytope.a, self.polytope.b))
+        a, b = (torch.from_numpy(part).float() for part in self.polytope.bounds)
         con = loss_con(mean, a, b)
         spread = entropy(log_variance)
         total = soft + self.config.penalty * con - self.config.entropy_weight * spread

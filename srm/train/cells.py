@@ -37,7 +37,7 @@ def encode(views: np.ndarray) -> np.ndarray:
     if kind.max(initial=0) >= TYPES or colour.max(initial=0) >= COLOURS or state.max(initial=0) >= STATES:
         raise TaskError(
             f"a view holds ({kind.max()}, {colour.max()}, {state.max()}); the cell networks read MiniGrid's partial view, "
-            f"whose types, colours and states are below {TYPES}, {COLOURS} and {STATES}; use --net mlp for other views"
+            f"whose types, colours and states are below {TYPES}, {COLOURS} and {STATES}; for other views use --net mlp, and --reward-net.trunk plain where a reward net learns"
         )
     codes = kind * np.uint8(COLOURS * STATES) + colour * np.uint8(STATES) + state
     return codes.reshape(*codes.shape[:-2], -1)

@@ -31,6 +31,10 @@ class LearnerConfig:
     bc: CloneConfig = field(default_factory=CloneConfig)
 
     def __post_init__(self) -> None:
+        if self.learner == "ride" and self.net == "mlp":
+            raise RunError(
+                "--learner ride looks at MiniGrid's cells, which --net mlp does not; use ppo or agac with it"
+            )
         if self.learner == "ride" and self.ppo.surely_real < self.ride.minibatches:
             raise RunError(
                 f"{self.ppo.worlds} worlds x {self.ppo.steps} steps are too few for --ride.minibatches "

@@ -105,6 +105,20 @@ def test_f_or_q_that_diverges_stops_the_run_and_is_not_saved(
     assert not checkpoints(folder)
 
 
+def test_a_run_that_ended_within_its_warm_up_can_be_asked_for_more_and_one_that_ended_is_not_changed(
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    assert main(["learn", "DoorKey-5x5", *SMALL, "--frames", "1", "-o", str(run)]) == 0
+    assert "loss_policy" not in (run / "log.csv").read_text()
+    assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
+    log, learnt = (run / "log.csv").read_text(), (run / "learnt.srm").read_text()
+    assert "loss_policy" in log
+    (run / "summary.json").unlink()  # as if it had been killed while it wrote what was learnt
+    assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
+    assert ((run / "log.csv").read_text(), (run / "learnt.srm").read_text()) == (log, learnt)
+
+
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_in_the_same_curve(tmp_path: Path) -> None:
     run = tmp_path / "run"

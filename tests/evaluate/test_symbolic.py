@@ -82,6 +82,15 @@ def test_events_of_another_vocabulary_are_refused() -> None:
         symbolic.read(keycorridor(), events_of(["push red"], WORDS), over, ~over)
 
 
+def test_events_that_a_vocabulary_cannot_have_read_are_refused() -> None:
+    events, over = events_of(["open_door red (1, 1)"]), np.zeros((1, 1), np.bool_)
+    unknown = replace(events, event=events.event + len(MINIGRID_WORDS.events))
+    with pytest.raises(TrajectoryError, match=r"event \d+: the vocabulary minigrid has \d+"):
+        symbolic.read(keycorridor(), unknown, over, ~over)
+    with pytest.raises(TrajectoryError, match="an event happens at a step that is not real"):
+        symbolic.read(keycorridor(), events, over, over)
+
+
 def test_a_reading_that_is_no_number_is_refused_with_its_place() -> None:
     signals = np.zeros((2, 1, 2))
     signals[1, 0, 1] = np.nan

@@ -11,7 +11,15 @@ from safetensors.numpy import save_file
 
 from srm.errors import RunError
 from srm.experiment import run as module
-from srm.experiment.run import RunWriter, checkpoints, last_checkpoint, read_config, read_weights, write_weights
+from srm.experiment.run import (
+    RunWriter,
+    checkpoints,
+    last_checkpoint,
+    policy_file,
+    read_config,
+    read_weights,
+    write_weights,
+)
 
 WEIGHTS = {"a": np.arange(3, dtype=np.float32), "b": np.array(2.5, np.float32)}
 
@@ -93,6 +101,27 @@ def test_a_resumed_log_goes_on_after_the_checkpoint(folder: Path) -> None:
     found = rows_of(folder)
     assert [row["round"] for row in found] == ["1", "2", "3", "4"]
     assert (found[3]["frames"], found[3]["return"], found[0]["return"]) == ("444", "", "0.333333")
+
+
+def test_a_column_that_comes_later_is_empty_before(folder: Path) -> None:
+    writer = begun(folder, rounds=2, saved=2)
+    writer.row({"round": 3, "frames": 300, "return": 1.0, "loss": 0.5, "norm": 2})
+    writer.row({"round": 4, "frames": 400, "return": 1.0})
+    assert [(row["round"], row["loss"], row["norm"]) for row in rows_of(folder)] == [
+        ("1", "", ""), ("2", "", ""), ("3", "0.5", "2"), ("4", "", ""),
+    ]  # fmt: skip
+
+
+def test_a_run_that_went_on_after_its_end_is_no_longer_what_it_ended_as(folder: Path) -> None:
+    writer = begun(folder, rounds=2, saved=2)
+    write_weights(folder / "policy.safetensors", WEIGHTS, {})
+    writer.finish({"frames": 200})
+    writer.close()
+    again, _ = RunWriter.resume(folder)
+    assert policy_file(folder) == folder / "policy.safetensors"
+    newer = again.checkpoint(WEIGHTS, {"round": 3, "frames": 300})
+    assert policy_file(folder) == newer
+    assert not (folder / "summary.json").exists()
 
 
 def test_a_torn_row_is_cut_off(folder: Path) -> None:

@@ -15,7 +15,7 @@ from srm.errors import RunError
 from srm.experiment.conduct import RowStand, conduct
 from srm.experiment.rows import Reached, Row, claimed, reached, rows_of, words_to_run
 from srm.experiment.run import RunWriter
-from srm.experiment.scale import Keeper, OnRay
+from srm.experiment.scale import Keeper, OnRay, _read_of
 from srm.experiment.suite import Suite, curve
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +158,18 @@ def test_what_a_row_sends_replaces_what_is_there_and_a_writer_thought_dead_is_tu
     assert keeper.fetch(row, "third") == {"seed0.log": b"", "seed0/log.csv": b"a", new: b"2"}
     assert keeper.stop() == {row.folder}
     assert keeper.fetch(row, "fourth") is None
+
+
+def test_a_cluster_is_sent_the_files_that_a_command_names_and_of_a_run_its_policy(tmp_path: Path) -> None:
+    machine, run = tmp_path / "learnt.srm", tmp_path / "run"
+    machine.write_text("machine m")
+    run.mkdir()
+    (run / "config.json").write_text("{}")
+    (run / "policy.safetensors").write_bytes(b"")
+    (run / "log.csv").write_text("")
+    assert _read_of(machine) == [machine]
+    assert _read_of(run) == [run / "config.json", run / "policy.safetensors"]
+    assert _read_of(tmp_path) == _read_of(Path("--frames")) == []
 
 
 def test_a_missing_ray_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

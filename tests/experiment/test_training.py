@@ -221,6 +221,24 @@ def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) ->
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize("constraint", ["signs", "none"])
+def test_random_holes_are_held_to_the_constraint_that_was_asked_for(tmp_path: Path, constraint: str) -> None:
+    random = {"task": "KeyCorridorS3R1", "reward": "keycorridor", "holes": "uniform", "frames": 1}
+    trained(tmp_path / "run", **random, constraint=constraint)
+    kept = load(tmp_path / "run" / "machine.srm").constraints
+    assert [one.name for one in kept][:1] == ([] if constraint == "none" else ["signs"])
+    TrainingRun.resume(tmp_path / "run", frames=100)  # the values are read again, and judged by what they keep
+
+
+def test_a_run_that_has_reached_its_return_is_not_trained_on_when_it_is_resumed(tmp_path: Path) -> None:
+    before = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
+    assert list(TrainingRun.resume(tmp_path / "run").rounds()) == []
+    assert curve(tmp_path / "run") == before
+    rounds = TrainingRun.resume(tmp_path / "run", frames=1_000_000).rounds()
+    assert next(rounds).row["round"] == len(before) + 1  # unless more is asked for
+    rounds.close()
+
+
 def test_a_run_stops_at_the_return_that_was_asked_for(tmp_path: Path) -> None:
     rows = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
     assert int(rows[-1]["frames"]) < 100_000  # as soon as a hundred episodes have ended

@@ -48,3 +48,12 @@ def test_a_constraint_without_room_cannot_be_drawn_from_uniformly() -> None:
     with pytest.raises(AssignmentError, match="pins a hole to one value"):
         uniform(polytope, 2, np.random.default_rng(0))
     assert by_penalty(polytope, 2, np.random.default_rng(0))[0] == pytest.approx(0)
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_an_equality_is_kept_from_both_sides(which: int) -> None:
+    machine = parse("machine m\nholes ?a ?b\nstart s\nconstraint c\n  ?a + ?b = 0.5\n")
+    with pytest.raises(AssignmentError, match="take --holes penalty"):
+        filled(machine, machine.constraint(), "uniform", which)
+    values = filled(machine, machine.constraint(), "penalty", which).values()
+    assert values["a"] + values["b"] == pytest.approx(0.5, abs=1e-9)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import torch
@@ -55,7 +56,7 @@ class Learn:
             run.holes.close()
             saved = "" if checkpoints(folder) else " within the warm-up, which is not saved"
             print(
-                f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {folder}",
+                f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {quote(str(folder))}",
                 file=sys.stderr,
             )
             return 130

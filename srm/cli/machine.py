@@ -134,6 +134,10 @@ class Draw:
                     f"{self.out}: cannot tell the format from the suffix; give --format or one of "
                     f"{', '.join(suffixes.values())}"
                 )
+            if told is None and self.out.exists():
+                raise SrmError(f"{self.out}: exists, and is no drawing by its name; choose another -o")
+            if told is not None and self.format not in (None, told):
+                raise SrmError(f"{self.out} is a file of --format {told}, and --format {self.format} was asked for")
         wanted = self.format or told or "all"
         return list(suffixes) if wanted == "all" else [wanted]
 
@@ -155,6 +159,8 @@ class Import:
     def run(self) -> int:
         from srm.machine.foreign import import_reward_machine
 
+        if self.out is not None and self.out.exists():
+            raise SrmError(f"{self.out}: exists, and is not written over; choose another name with -o")
         _write(self.out, str(import_reward_machine(self.file)))
         return 0
 

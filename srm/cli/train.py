@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
@@ -66,7 +67,10 @@ class Train:
                 if stopped():
                     break
         if stopped():
-            print(f"stopped at {run.learner.frames} frames; go on with: srm train --resume {folder}", file=sys.stderr)
+            print(
+                f"stopped at {run.learner.frames} frames; go on with: srm train --resume {quote(str(folder))}",
+                file=sys.stderr,
+            )
             return 130
         summary = run.finish()
         print(
@@ -111,6 +115,8 @@ class Eval:
         torch.set_num_threads(1)
         if self.episodes < 1:
             raise RunError(f"--episodes {self.episodes}: at least one is needed")
+        if self.replays is not None and self.replays.exists():
+            raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
         task = trained.environment(self.env)
         if self.replays is not None:

@@ -130,6 +130,7 @@ class LearningRun:
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
         worlds = self.task.make_worlds(learning.learning.ppo.worlds, again if self._first else learning.seed)
+        demos.refuse_misfit(shown, worlds)
         self.learner = learning.learning.make(worlds, learning.seed)
         problem = Problem(
             machine, self.constraint, self.task.vocabulary(), shown, worlds.actions, self.config, learning.seed

@@ -24,6 +24,7 @@ from srm.experiment.run import Checkpoint, read_weights
 from srm.infer.imitation import Imitation, Kind
 from srm.machine.model import Machine
 from srm.processes import start_shielded
+from srm.task import demos
 from srm.task.table import find_task
 from srm.train.episodes import Episodes
 from srm.train.learner import Learner, Pay, load_weights
@@ -66,7 +67,9 @@ class Part:
         try:
             load_weights(self.learner.net, "net", tensors)
         except RunError as problem:
-            raise RunError(f"{policy}: {problem}") from None
+            raise RunError(
+                f"{policy}: {problem}; --from-run needs the --learner, --net and --network of that run"
+            ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,8 @@ class Plan:
         began = 0 if self.checkpoint is None else int(self.checkpoint.state["round"])
         seed = training.seed if began == 0 else int(stream(training.seed, f"resumed at {began}").integers(2**31))
         worlds = task.make_worlds(count, seed if rank == 0 else int(stream(seed, f"part {rank}").integers(2**31)))
+        if self.shown is not None:
+            demos.refuse_misfit(self.shown, worlds)
         demonstrated = None if self.shown is None else self.shown.as_rollout()
         learner = learning.make(worlds, training.seed, demonstrated)
         learner.draw_apart(rank)

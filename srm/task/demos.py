@@ -29,6 +29,7 @@ import numpy as np
 from srm.errors import DemonstrationError, TrajectoryError
 from srm.task.minigrid_words import LIMITS, MINIGRID_WORDS
 from srm.task.table import FAMILIES, Task
+from srm.task.worlds import Worlds
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 1"
@@ -70,6 +71,18 @@ def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
     if not 1 <= count <= len(shown):
         raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
     return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+
+
+def refuse_misfit(shown: Demonstrations, worlds: Worlds) -> None:
+    """Demonstrations that these worlds cannot have given."""
+    for index, episode in enumerate(shown.trajectories):
+        if episode.views.shape[1:] != worlds.view_shape:
+            found, wanted = list(episode.views.shape[1:]), list(worlds.view_shape)
+            raise DemonstrationError(f"demonstration {index} has views {found}, those of {worlds.env_id} are {wanted}")
+        if episode.actions.max(initial=0) >= worlds.actions:
+            raise DemonstrationError(
+                f"demonstration {index} has an action {episode.actions.max()}, those of {worlds.env_id} are 0..{worlds.actions - 1}"
+            )
 
 
 def save(demonstrations: Demonstrations, path: Path) -> None:

@@ -144,7 +144,8 @@ def find_task(name: str) -> Task:
             if name in (env_id, short_name(env_id)):
                 return replace(FAMILIES[family], env_id=env_id)
     known = [*FAMILIES, *(short_name(env_id) for ids in ENVIRONMENTS.values() for env_id in ids)]
-    raise TaskError(f"there is no task {name} (`srm tasks` lists them){near(name, known)}")
+    own = "; one of your own is named PACKAGE.MODULE:NAME"
+    raise TaskError(f"there is no task {name} (`srm tasks` lists them){near(name, known) or own}")
 
 
 def _own_task(name: str) -> Task:
@@ -154,6 +155,8 @@ def _own_task(name: str) -> Task:
         task = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise TaskError(f"task {name}: {error}; it is PACKAGE.MODULE:NAME of a Task that can be imported") from error
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise TaskError(f"task {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
     if not isinstance(task, Task):
         raise TaskError(f"task {name}: is a {type(task).__name__}, expected a srm.task.table.Task")
     return task

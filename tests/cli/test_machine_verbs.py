@@ -79,6 +79,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         (["draw"], "give the machines to draw"),
         (["draw", "dorkey"], "did you mean doorkey?"),
         (["draw", "doorkey", "-o", "a.png"], "a.png: cannot tell the format"),
+        (["draw", "doorkey", "--format", "svg", "-o", "a.dot"], "a.dot is a file of --format dot"),
         (["draw", "doorkey", "keycorridor", "-o", "a.svg"], "a.svg can hold one drawing"),
         (["draw", "doorkey", "-o", "-"], "- can hold one drawing"),
         (["draw", "doorkey", "--constraint", "signs"], "machine doorkey has no constraint signs"),

@@ -166,6 +166,14 @@ def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) 
     assert (len(replays), replays.env_id) == (10, "MiniGrid-DoorKey-5x5-v0")
 
 
+def test_replays_are_never_written_over_a_file(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = finished / "policy.safetensors"
+    before = policy.read_bytes()
+    assert main(["eval", str(finished), "--episodes", "1", "--replays", str(policy)]) == 2
+    assert "exists, and is not written over" in capsys.readouterr().err
+    assert policy.read_bytes() == before
+
+
 def test_eval_refuses_damaged_weights_by_name(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weights = finished / "policy.safetensors"
     whole = weights.read_bytes()

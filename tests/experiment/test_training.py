@@ -16,6 +16,7 @@ from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun, command
 from srm.machine.parse import load
 from srm.task import demos
+from srm.task.table import find_task
 from srm.train.make import LearnerConfig
 from srm.train.nets import NetConfig
 from srm.train.ppo import PpoConfig
@@ -207,6 +208,19 @@ def test_what_imitates_keeps_its_demonstrations_and_goes_on(tmp_path: Path, chan
 def shown_in(folder: Path) -> Path:
     demos.save(demonstrations("DoorKey-5x5"), folder / "shown.npz")
     return folder / "shown.npz"
+
+
+def test_demonstrations_that_the_worlds_cannot_have_given_are_refused() -> None:
+    shown = demos.load(demos.shipped(find_task("doorkey")))
+    worlds, first = find_task("DoorKey-5x5").make_worlds(1, seed=0), shown.trajectories[0]
+    demos.refuse_misfit(shown, worlds)
+    for wrong, problem in (
+        (replace(first, actions=first.actions + 7), r"has an action \d+, those of MiniGrid-DoorKey-5x5-v0 are 0\.\.6"),
+        (replace(first, views=first.views[:, :6]), r"has views \[6, 7, 3\], those of .* are \[7, 7, 3\]"),
+    ):
+        with pytest.raises(SrmError, match=problem):
+            demos.refuse_misfit(replace(shown, seeds=shown.seeds[:1], trajectories=(wrong,)), worlds)
+    worlds.close()
 
 
 def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ is reckoned from the views: relative to where the agent began, which is enough, 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,8 @@ def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
     import minigrid  # noqa: F401  (its import registers its environments, which the dataset names)
 
     minari, first = _minari(), demonstrations.trajectories[0]
+    if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
+        raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")
     space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.views), "place": _box(first.places)}
     last = max(int(episode.actions.max()) for episode in demonstrations.trajectories)
     actions = LIMITS["action"] if demonstrations.vocabulary == "minigrid" else last + 1

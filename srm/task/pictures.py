@@ -71,8 +71,17 @@ def _pictures(demonstrations: Demonstrations, index: int, task: Task) -> Iterato
         yield from (_as_seen(view) for view in demonstrations.trajectories[index].views)
     else:
         for env in replay(demonstrations, index, task.environment):
-            rendered: Any = env.render()
-            yield np.asarray(rendered)
+            yield _rendered(env, task)
+
+
+def _rendered(env: Any, task: Task) -> np.ndarray:
+    try:
+        rendered = env.render()
+    except NotImplementedError:
+        rendered = None
+    if rendered is None:
+        raise DemonstrationError(f"{task.env_id} renders no pictures; leave -o out to have its steps told")
+    return np.asarray(rendered)
 
 
 def _as_seen(view: np.ndarray) -> np.ndarray:

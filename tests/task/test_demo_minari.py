@@ -109,7 +109,8 @@ def test_reckoned_places_are_the_true_ones_turned_and_moved(ready: Demonstration
     ("work", "problem"),
     [
         (lambda ready: import_minari("absent-v0", TASK), "Minari has no dataset absent-v0 here; `minari list local`"),
-        (lambda ready: export_minari(ready, "no name"), "Minari cannot make a dataset no name"),
+        (lambda ready: export_minari(ready, "no name-v0"), "Minari cannot make a dataset no name-v0"),
+        (lambda ready: export_minari(ready, "unversioned"), "a name ends in its version, as unversioned-v0"),
         (lambda ready: [export_minari(ready, "twice-v0") for _ in range(2)], "choose another name"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from minigrid.minigrid_env import MiniGridEnv
 from PIL import Image
 
 from srm.errors import DemonstrationError
@@ -79,6 +80,15 @@ def test_without_a_seed_the_agents_own_view_is_drawn(ready: Demonstrations) -> N
     shown = list(moments(unknown, 0, TASK))
     assert len(shown) == ready.trajectories[0].steps + 1
     assert shown[0].picture.shape == (224, 224, 3)
+
+
+def test_a_world_that_renders_nothing_is_told(ready: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(env: MiniGridEnv) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(MiniGridEnv, "render", silent)
+    with pytest.raises(DemonstrationError, match="renders no pictures; leave -o out"):
+        list(moments(ready, 0, TASK))
 
 
 def test_other_kinds_of_pictures_are_refused(ready: Demonstrations, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""What one process trains: worlds, a learner and what pays it. Of a run on two cores each process has half of the worlds.
+"""What one process trains: worlds, a learner and what pays it. Of a run on two cores each process has about half of the worlds.
 
 `Plan` says what is trained and can be sent to another process; `Plan.part` makes it. `Partner` is the second process of a run.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from srm.trajectory import Demonstrations
 if TYPE_CHECKING:
     from srm.experiment.training import Training
 
+FIRST = 0.55  # of the worlds, the first process's: the second may have to share its core with others
 IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
 
 
@@ -80,13 +82,22 @@ class Plan:
     checkpoint: Checkpoint | None = None
     policy: Path | None = None  # whose weights a run without a checkpoint begins with; fresh ones if None
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many worlds each process plays."""
+        worlds = self.training.learning.ppo.worlds
+        if self.training.cores == 1:
+            return (worlds,)
+        if worlds < 2:
+            raise RunError(f"--cores 2 cannot share --ppo.worlds {worlds}; give more, or --cores 1")
+        first = min(math.ceil(worlds * FIRST), worlds - 1)
+        return first, worlds - first
+
     def part(self, rank: int = 0) -> Part:
         """The whole, or that of process `rank` of `training.cores`."""
-        training, cores = self.training, self.training.cores
+        training = self.training
         task = find_task(training.task)
-        if training.learning.ppo.worlds % cores:
-            raise RunError(f"--cores {cores} cannot share --ppo.worlds {training.learning.ppo.worlds} evenly")
-        count = training.learning.ppo.worlds // cores
+        count = self.counts[rank]
         learning = replace(training.learning, ppo=replace(training.learning.ppo, worlds=count))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         began = 0 if self.checkpoint is None else int(self.checkpoint.state["round"])
@@ -150,7 +161,7 @@ class Partner:
 
 @contextmanager
 def partner(plan: Plan, size: int) -> Iterator[Partner]:
-    """A second process with its half of the worlds, as long as the context lasts. `size`: of the largest gradient, at least."""
+    """A second process with its share of the worlds, as long as the context lasts. `size`: of the largest gradient, at least."""
     context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
     meeting = Meeting.of(context, size)
     pipe, other_end = context.Pipe()
@@ -158,7 +169,7 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
     start_shielded(process)
     other_end.close()
     try:
-        with together(Exchange(meeting, 0, process.is_alive)):
+        with together(Exchange(meeting, 0, plan.counts[0] / sum(plan.counts), process.is_alive)):
             other = Partner(pipe)
             try:
                 yield other
@@ -176,7 +187,7 @@ def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
     torch.set_num_threads(1)
     first = os.getppid()
     try:
-        with together(Exchange(meeting, 1, lambda: os.getppid() == first)):
+        with together(Exchange(meeting, 1, plan.counts[1] / sum(plan.counts), lambda: os.getppid() == first)):
             part = plan.part(rank=1)
             rounds = train(part.learner, part.pay, frames=2**62)
             while pipe.recv():

@@ -73,7 +73,7 @@ class Training:
     seed: int = 0
     """of worlds, weights and actions"""
     cores: Literal[1, 2] = 1
-    """2: a second process plays half of the worlds, and both take every gradient step together"""
+    """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))

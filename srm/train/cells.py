@@ -6,15 +6,15 @@
     x      [N, positions * 32]             channels last
 
 Three 3x3 convolutions of stride 2 with 32 filters and ELU, padded as TensorFlow's 'SAME': 7x7 -> 4x4 -> 2x2 -> 1x1. The first is a
-sum of rows of a table (`kernels.py`). The other two are one matrix product per output position over the cells that its
-window really covers: the windows at the border are smaller, and 31 % of the padded products are left out. A step of 1,024
-samples takes 8 ms; through `torch.nn.Conv2d` in its best layout 28 ms (one core). `tests/train/test_cells.py` keeps both equal.
+sum of rows of a table; the other two are products over the cells that a window really covers: windows at the border are smaller,
+and 31 % of the padded products are left out. All loops are in `kernels.py`; `tests/train/test_cells.py` keeps them equal to
+`torch.nn.Conv2d`, which takes three times as long in its best layout (one core).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -102,102 +102,69 @@ def _apply(function: Any, *arguments: Any) -> Tensor:
     return function.apply(*arguments) if torch.is_grad_enabled() else function.forward(_Forgetful(), *arguments)
 
 
-class _LookUp(torch.autograd.Function):
-    """ELU of the first convolution, laid out for the next: [N, len(cells) * 32]."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, bias: Tensor, codes: np.ndarray, rows: np.ndarray, to: LookUp) -> Tensor:
-        y = torch.empty(len(rows), len(to.cells) * FILTERS)
-        kernels.look_up(codes, rows, _flat(table), _flat(bias), to.taps, to.cells, _flat(y))
-        ctx.save_for_backward(y)
-        ctx.seen, ctx.shape = (codes, rows, to), table.shape
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        (y,) = ctx.saved_tensors
-        codes, rows, to = ctx.seen
-        of_table, of_bias = torch.zeros(ctx.shape), torch.zeros(FILTERS)
-        kernels.look_up_backward(
-            codes, rows, _flat(gradient.contiguous()), _flat(y), to.taps, to.cells, _flat(of_table), _flat(of_bias)
-        )
-        return of_table, of_bias, None, None, None
-
-
 @dataclass(frozen=True, eq=False)
-class LookUp:
-    """Where the first convolution reads and writes."""
+class Layer:
+    """Where a convolution reads and writes."""
 
     taps: np.ndarray  # [Q, 3] uint32: tap, position, cell
-    cells: np.ndarray  # the positions in the order in which the next layer reads them
-
-
-class _Windows(torch.autograd.Function):
-    """ELU of a later convolution: laid [N, cells of all windows * 32] -> [N, positions * 32]; weight [TAPS, 32, 32]."""
+    positions: int
 
     @staticmethod
-    def forward(ctx: Any, laid: Tensor, weight: Tensor, bias: Tensor, layer: Later) -> Tensor:
-        matrices = layer.matrices(weight)
-        y = torch.empty(len(laid), len(layer.windows) * FILTERS)
-        for (at, of, _), matrix in zip(layer.products, matrices, strict=True):
-            torch.addmm(bias, laid[:, of], matrix, out=y[:, at])
-        kernels.elu(_flat(y))
-        ctx.save_for_backward(laid, y, *matrices)
-        ctx.layer = layer
-        return y
+    def of(found: tuple[Window, ...]) -> Layer:
+        taps = [(tap, p, cell) for p, w in enumerate(found) for tap, cell in zip(w.taps, w.cells, strict=True)]
+        return Layer(np.array(taps, np.uint32), len(found))
+
+
+class _Convolve(torch.autograd.Function):
+    """ELU of all convolutions, one after the other; `table` [CODES, lags * TAPS * 32], biases [1 + later, 32]."""
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
-        laid, y, *matrices = ctx.saved_tensors
-        gradient = _before_elu(gradient, y)
-        of_laid, of_weight = torch.empty_like(laid), torch.zeros(TAPS, FILTERS, FILTERS)
-        for (at, of, taps), matrix in zip(ctx.layer.products, matrices, strict=True):
-            torch.mm(gradient[:, at], matrix.t(), out=of_laid[:, of])
-            of_weight[taps] += torch.mm(laid[:, of].t(), gradient[:, at]).view(-1, FILTERS, FILTERS)
-        return of_laid, of_weight, gradient.view(-1, FILTERS).sum(0), None
-
-
-class Later:
-    """Where a convolution after the first reads and writes. Inputs are laid out window after window, so that each is one
-    matrix; `products` are (columns of the output, columns laid out, taps)."""
-
-    def __init__(self, width: int, height: int) -> None:
-        self.windows, self.out = windows(width, height)
-        self.inputs = width * height
-        self.cells = np.array([cell for window in self.windows for cell in window.cells], np.intp)
-        self.products, begin = [], 0
-        for position, window in enumerate(self.windows):
-            end = begin + len(window.cells) * FILTERS
-            at = slice(position * FILTERS, (position + 1) * FILTERS)
-            self.products.append((at, slice(begin, end), torch.tensor(window.taps)))
-            begin = end
-        self._as_is = self.cells.tolist() == list(range(self.inputs))
-        self.fixed: list[Tensor] | None = None
-
-    def matrices(self, weight: Tensor) -> list[Tensor]:
-        """The weights of each window, [its cells * 32, 32]."""
-        if self.fixed is not None:
-            return self.fixed
-        return [weight[taps].view(-1, FILTERS) for _, _, taps in self.products]
-
-    def spread(self, x: Tensor) -> Tensor:
-        """x [N, cells * 32] laid out window after window."""
-        return x if self._as_is else _apply(_Spread, x, self.cells, self.inputs)
-
-
-class _Spread(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, cells: np.ndarray, inputs: int) -> Tensor:
-        laid = torch.empty(len(x), len(cells) * FILTERS)
-        kernels.spread(_flat(x), cells, inputs, _flat(laid))
-        ctx.cells, ctx.inputs = cells, inputs
-        return laid
+    def forward(
+        ctx: Any,
+        table: Tensor,
+        biases: Tensor,
+        codes: np.ndarray,
+        rows: np.ndarray,
+        layers: Sequence[Layer],
+        *later: Tensor,
+    ) -> Tensor:
+        first, *others = layers
+        x = torch.empty(len(rows), first.positions * FILTERS)
+        kernels.look_up(codes, rows, _flat(table), _flat(biases[0]), first.taps, _flat(x))
+        said = [x]
+        for layer, weight, bias in zip(others, later, biases[1:], strict=True):
+            y = torch.empty(len(rows), layer.positions * FILTERS)
+            kernels.convolve(x.numpy(), _flat(weight), _flat(bias), layer.taps, _flat(y))
+            said.append(x := y)
+        ctx.save_for_backward(*later, *said)
+        ctx.seen, ctx.shape = (codes, rows, layers), table.shape
+        return x
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        of_x = torch.zeros(len(gradient), ctx.inputs * FILTERS)
-        kernels.spread_backward(_flat(gradient.contiguous()), ctx.cells, ctx.inputs, _flat(of_x))
-        return of_x, None, None
+        codes, rows, (first, *others) = ctx.seen
+        later, said = ctx.saved_tensors[: len(others)], ctx.saved_tensors[len(others) :]
+        of_table, of_biases = torch.zeros(ctx.shape), torch.zeros(1 + len(others), FILTERS)
+        of_later = [torch.zeros_like(weight) for weight in later]
+        slope = gradient.clone(memory_format=torch.contiguous_format)  # it is written over
+        for index in reversed(range(len(others))):
+            x, y, turned = said[index], said[index + 1], later[index].transpose(1, 2).contiguous()
+            of_x = torch.zeros_like(x)
+            kernels.convolve_backward(
+                _flat(slope),
+                _flat(y),
+                x.numpy(),
+                _flat(turned),
+                others[index].taps,
+                _flat(of_x),
+                _flat(of_later[index]),
+                _flat(of_biases[index + 1]),
+            )
+            slope = of_x
+        kernels.look_up_backward(
+            codes, rows, _flat(slope), _flat(said[0]), first.taps, _flat(of_table), _flat(of_biases[0])
+        )
+        return of_table, of_biases, None, None, None, *of_later
 
 
 class _LinearElu(torch.autograd.Function):
@@ -231,20 +198,16 @@ class CellConvolutions(nn.Module):
         super().__init__()
         self.lags = lags
         self.features: Tensor
-        first, size = windows(width, height)
-        taps = [(tap, p, cell) for p, w in enumerate(first) for tap, cell in zip(w.taps, w.cells, strict=True)]
-        self._later: list[Later] = []
-        for _ in range(later):
-            self._later.append(Later(*size))
-            size = self._later[-1].out
-        cells = self._later[0].cells if later else np.arange(len(first))
-        self._look_up = LookUp(np.array(taps, np.uint32), cells)
-        self.out = size[0] * size[1] * FILTERS
+        self._layers = []
+        for _ in range(1 + later):
+            found, (width, height) = windows(width, height)
+            self._layers.append(Layer.of(found))
+        self.out = width * height * FILTERS
         self.register_buffer("features", features(encoding, scale), persistent=False)
         self.first = nn.Parameter(torch.empty(self.features.shape[1], lags * TAPS, FILTERS))
         self.later = nn.ParameterList(torch.empty(TAPS, FILTERS, FILTERS) for _ in range(later))
         self.biases = nn.Parameter(torch.zeros(1 + later, FILTERS))
-        self._table: Tensor | None = None
+        self._fixed_table: Tensor | None = None
 
     def initialise(self, generator: torch.Generator) -> None:
         """Orthogonal with gain sqrt(2), as a matrix from everything a filter sees to the filters."""
@@ -256,31 +219,25 @@ class CellConvolutions(nn.Module):
 
     def forward(self, codes: np.ndarray, rows: np.ndarray) -> Tensor:
         """codes [R, cells]; rows [N, lags] uint32."""
-        x = _apply(_LookUp, self._current_table(), self.biases[0], codes, rows, self._look_up)
-        for index, (layer, weight, bias) in enumerate(zip(self._later, self.later, self.biases[1:], strict=True)):
-            x = _apply(_Windows, x if index == 0 else layer.spread(x), weight, bias, layer)
-        return x
+        table = self._table() if self._fixed_table is None else self._fixed_table
+        return _apply(_Convolve, table, self.biases, codes, rows, self._layers, *self.later)
 
-    def _current_table(self) -> Tensor:
+    def _table(self) -> Tensor:
         """[CODES, lags * TAPS * 32]."""
-        return self.features @ self.first.flatten(1) if self._table is None else self._table
+        return self.features @ self.first.flatten(1)
 
     @contextmanager
     def fixed(self) -> Iterator[None]:
-        """While the weights stay as they are, what follows from them alone is computed once: it costs as much as acting.
+        """While the weights stay as they are, the table that follows from them is computed once: it costs as much as acting.
 
         (Not by the weights' version: a fused Adam step leaves it as it was.)
         """
         with torch.no_grad():
-            self._table = self._current_table()
-            for layer, weight in zip(self._later, self.later, strict=True):
-                layer.fixed = layer.matrices(weight)
+            self._fixed_table = self._table()
             try:
                 yield
             finally:
-                self._table = None
-                for layer in self._later:
-                    layer.fixed = None
+                self._fixed_table = None
 
 
 def blank_frame(cells: int) -> np.ndarray:

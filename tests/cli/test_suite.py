@@ -105,7 +105,7 @@ def test_what_a_command_names_is_read_before_anything_runs(
 
 def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
     plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 120000 {SMALL}"
-    suite = written(tmp_path, bad="train doorkey --cores 2 --ppo.worlds 3", plain=plain)
+    suite = written(tmp_path, bad="train doorkey --cores 2 --ppo.worlds 1", plain=plain)
     arguments = [suite, "--scale", "0.1", "--cores", "2"]
     row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
     process = started(tmp_path, *arguments)

@@ -15,17 +15,17 @@ from srm.train.together import Exchange, Meeting, average, together, total
 
 def _step(rank: int, meeting: Meeting, pipe: Connection) -> None:
     torch.set_num_threads(1)
-    with together(Exchange(meeting, rank, lambda: True)):
+    with together(Exchange(meeting, rank, (0.75, 0.25)[rank], lambda: True)):
         weight = nn.Parameter(torch.zeros(2))
         optimiser = Optimiser({"weight": weight}, learning_rate=0.1, epsilon=1e-8, norm=10.0)
-        weight.grad = torch.tensor([3.0, 4.0]) if rank == 0 else torch.tensor([3.0, -4.0])
+        weight.grad = torch.tensor([3.0, 4.0]) if rank == 0 else torch.tensor([3.0, -12.0])
         norm = optimiser.step()
         pipe.send((total(rank + 1), norm, weight.tolist()))
 
 
 @pytest.mark.slow
 def test_two_processes_take_the_same_step_along_the_mean_gradient() -> None:
-    """The mean of (3, 4) and (3, -4) is (3, 0), of norm 3; Adam's first step is the learning rate along its signs."""
+    """Of three quarters (3, 4) and one quarter (3, -12) the mean is (3, 0), of norm 3; Adam's first step is the learning rate along its signs."""
     context = multiprocessing.get_context("spawn")
     ends = [context.Pipe() for _ in range(2)]
     meeting = Meeting.of(context, size=2)
@@ -48,6 +48,6 @@ def test_alone_nothing_is_averaged() -> None:
 
 
 def test_a_partner_that_has_died_is_told() -> None:
-    exchange = Exchange(Meeting.of(multiprocessing.get_context("spawn"), 1), 0, lambda: False)
+    exchange = Exchange(Meeting.of(multiprocessing.get_context("spawn"), 1), 0, 0.5, lambda: False)
     with pytest.raises(RunError, match="has died; go on with --resume"):
         exchange.sum(np.zeros(1))

@@ -6,14 +6,18 @@ Only the module of the verb that was asked for is imported, so that checking and
 
 from __future__ import annotations
 
+import io
 import os
 import platform
+import re
 import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from srm.errors import SrmError, near
+from srm.errors import SettingError, SrmError, near
 
 
 class Verb(NamedTuple):
@@ -82,9 +86,29 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(verb: str, arguments: list[str]) -> int:
+    return int(parse(verb, arguments).run())
+
+
+def parse(verb: str, arguments: Sequence[str]) -> Any:
+    """The verb with its flags. Asked for help it prints that and ends; what is wrong with a flag is told in one line."""
     import tyro
 
     row = VERBS[verb]
     action: Any = getattr(import_module(row.module), row.name)
-    parsed = tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.meaning)
-    return int(parsed.run())
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            return tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.meaning)
+    except SystemExit as ended:
+        if not ended.code:
+            raise
+        raise SettingError(f"{_complaint(said.getvalue())} `srm {verb} --help` tells the flags") from None
+
+
+def _complaint(said: str) -> str:
+    """What tyro says below its title, up to the next rule, and the first flag of those that it thinks were meant."""
+    lines = [line.strip(" │") for line in said.splitlines()]
+    rules = [n for n, line in enumerate(lines) if line.startswith(("╭", "---", "───", "╰"))]
+    body = " ".join(lines[rules[0] + 1 : rules[1]]).strip().rstrip(".")
+    meant = re.search(r"meant:\s+(--\S+)", " ".join(lines))
+    return " ".join(body.split()) + (f"; did you mean {meant[1]}?" if meant else ";")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
-import re
 import shlex
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console, Group
@@ -21,7 +19,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from srm.cli import VERBS
+from srm.cli import parse
 from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError, SrmError
 from srm.experiment.conduct import RowStand, conduct
@@ -117,27 +115,17 @@ def refuse_unfit(curve: Curve, suite: str) -> None:
     """Reads a curve's command as the command line would, and the files that it names, without running it."""
     from srm.experiment.inputs import refuse_unreadable  # loads torch
 
-    row = VERBS[curve.verb]
-    action: Any = getattr(import_module(row.module), row.name)
-    said = io.StringIO()
     try:
-        with redirect_stderr(said), redirect_stdout(said):
-            parsed = tyro.cli(action, args=curve.words[1:], prog=f"srm {curve.verb}")
+        with redirect_stdout(io.StringIO()):
+            parsed = parse(curve.verb, curve.words[1:])
         asked = parsed.training if curve.verb == "train" else parsed.learning
         if "--from-run" in curve.learnt:
             asked = replace(asked, from_run=None)  # still to be trained
         refuse_unreadable(asked, machine_to_come="--reward" in curve.learnt)
     except SrmError as problem:
         raise RunError(f"suite {suite}: {curve}: {problem}") from None
-    except SystemExit as ended:
-        complaint = _complaint(said.getvalue()) if ended.code else "it asks for help"
-        raise RunError(f"suite {suite}: {curve}: {complaint}; `srm {curve.verb} --help` tells the flags") from None
-
-
-def _complaint(said: str) -> str:
-    """What tyro prints between its first two rules."""
-    _, body, *_ = [*re.split(r"^\s*-{3,}\s*$", said, flags=re.MULTILINE), ""]
-    return " ".join(body.split()).rstrip(".")
+    except SystemExit:
+        raise RunError(f"suite {suite}: {curve}: it asks for help; leave that out") from None
 
 
 def tell_suites() -> str:

@@ -34,7 +34,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.run import POLICY, Checkpoint, RunWriter, as_json, read_config, write_weights
+from srm.experiment.run import POLICY, Checkpoint, RunWriter, as_json, read_config, refuse_taken, write_weights
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -146,8 +146,7 @@ class LearningRun:
     def begin(learning: Learning, folder: Path) -> LearningRun:
         """A new run; what cannot be learnt makes no folder."""
         machine, shown = read_inputs(learning)
-        if folder.exists():
-            raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
+        refuse_taken(folder)
         run = LearningRun(learning, machine, shown, None)
         about = {"env_id": run.task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "learn", "learning": to_plain(learning), **about}
@@ -281,12 +280,13 @@ def learning_of(folder: Path) -> Learning:
     """What a run was asked to learn."""
     config = read_config(folder)
     if config.get("kind") != "learn":
-        raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm learn`")
+        raise RunError(f"{folder} is no run of `srm learn`; use the verb that began it, or give another run")
     return from_plain(Learning, config.get("learning"), str(folder / "config.json"))
 
 
 def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
     """The machine with its holes open, and the demonstrations. What cannot be learnt is refused."""
+    learning.learning.refuse_idle_parts()
     task = find_task(learning.task)
     machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
     if not machine.holes:

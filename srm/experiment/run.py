@@ -57,8 +57,7 @@ class RunWriter:
     @staticmethod
     def create(folder: Path, config: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> RunWriter:
         """A new run. It appears with its config and these text files in it, or not at all."""
-        if folder.exists():
-            raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
+        refuse_taken(folder)
         part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         try:
             part.mkdir(parents=True)
@@ -137,7 +136,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text())
     except FileNotFoundError:
-        raise RunError(f"{folder} is not a run: it has no {CONFIG}") from None
+        raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the -o of one that was begun") from None
     except (ValueError, OSError) as error:
         raise RunError(f"{path} cannot be read: {error}") from None
     if not isinstance(config, dict):
@@ -165,6 +164,12 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it {before}") from None
     return Checkpoint(found[-1], tensors, state)
+
+
+def refuse_taken(folder: Path) -> None:
+    """Before anything is built for a run that could not be written there."""
+    if folder.exists():
+        raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
 
 
 def policy_file(folder: Path) -> Path:

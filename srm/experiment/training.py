@@ -22,7 +22,16 @@ import tyro
 from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.part import IMITATING, Plan, partner
-from srm.experiment.run import POLICY, Checkpoint, RunWriter, checkpoints, policy_file, read_config, write_weights
+from srm.experiment.run import (
+    POLICY,
+    Checkpoint,
+    RunWriter,
+    checkpoints,
+    policy_file,
+    read_config,
+    refuse_taken,
+    write_weights,
+)
 from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
 from srm.machine.model import Constraint, Machine
@@ -128,6 +137,7 @@ class TrainingRun:
         """A new run; what cannot be trained makes no folder."""
         task = find_task(training.task)
         machine, shown = read_inputs(training)
+        refuse_taken(folder)
         run = TrainingRun(training, machine, shown, None)
         about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "train", "training": to_plain(training), **about}
@@ -240,7 +250,7 @@ def training_of(folder: Path) -> Training:
     """What a run was asked to train."""
     config = read_config(folder)
     if config.get("kind") != "train":
-        raise RunError(f"{folder} is a run of `srm {config.get('kind')}`, not of `srm train`")
+        raise RunError(f"{folder} is no run of `srm train`; use the verb that began it, or give another run")
     return from_plain(Training, config.get("training"), str(folder / "config.json"))
 
 
@@ -257,14 +267,18 @@ def read_inputs(training: Training) -> tuple[Machine | None, Demonstrations | No
 
 def refuse_idle_flags(training: Training) -> None:
     """Flags that would change nothing beside the others."""
+    training.learning.refuse_idle_parts()
     random = "--holes uniform or --holes penalty"
-    imitation = f"--reward {' or '.join(IMITATING)}, or --learner bc"
+    imitation_pay = f"--reward {' or '.join(IMITATING)}"
+    imitation = f"{imitation_pay}, or --learner bc"
     for flag, given, applies, needs in (
         ("--holes", training.holes != "written", training.paid_by_machine, "a machine as --reward, to fill its holes"),
         ("--draw", training.draw != 0, training.holes != "written", random),
         ("--constraint", training.constraint is not None, training.holes != "written", random),
         ("--demos", training.demos is not None, training.from_demonstrations, imitation),
         ("-n", training.count is not None, training.from_demonstrations, imitation),
+        ("--imitation", training.imitation != ImitationConfig(), training.reward in IMITATING, imitation_pay),
+        ("--reward", training.reward != TASK, training.learning.learner != "bc", "a --learner that reads pay, not bc"),
     ):
         if given and not applies:
             raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave {flag} out")

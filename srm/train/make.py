@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from srm.errors import RunError
+from srm.errors import RunError, SettingError
 from srm.task.worlds import Worlds
 from srm.train.agac import Agac, AgacConfig, agac_towers
 from srm.train.clone import Clone, CloneConfig
@@ -40,6 +40,14 @@ class LearnerConfig:
                 f"{self.ppo.worlds} worlds x {self.ppo.steps} steps are too few for --ride.minibatches "
                 f"{self.ride.minibatches}; give fewer, or more --ppo.steps"
             )
+
+    def refuse_idle_parts(self) -> None:
+        """Settings of a learner that was not chosen."""
+        for part, default in (("agac", AgacConfig()), ("ride", RideConfig()), ("bc", CloneConfig())):
+            if self.learner != part and getattr(self, part) != default:
+                raise SettingError(
+                    f"--{part}.* would change nothing: it needs --learner {part}; give that, or leave it out"
+                )
 
     def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if self.learner == "bc":

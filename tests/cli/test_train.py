@@ -88,6 +88,13 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["doorkey", "--seed", "-3"], "--seed -3: give a number that is 0 or more"),
         (["doorkey", "--ppo.worlds", "1", "--ppo.steps", "8", "--ppo.minibatches", "8"], "too few"),
         (["doorkey", "--holes", "uniform"], "--holes would change nothing"),
+        (
+            ["doorkey", "--learner", "ride", "--agac.surprise", "3"],
+            "--agac.* would change nothing: it needs --learner agac",
+        ),
+        (["doorkey", "--framse", "3"], "--framse, 3; did you mean --frames? `srm train --help` tells"),
+        (["doorkey", "--net", "rnn"], "invalid choice 'rnn' for argument '--net'"),
+        (["doorkey", "--frames", "many"], "invalid literal for int() with base 10: 'many'; `srm train"),
         (["--resume", "nowhere"], "is not a run"),
         (
             ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.worlds", "8", "-o", "x"],
@@ -96,7 +103,8 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["--resume", "nowhere", "doorkey", "--frames", "9"], "leave doorkey out"),
     ],
     ids=[
-        *("no task", "unknown task", "unknown machine", "settings", "seed", "minibatches", "idle flag", "no run"),
+        *("no task", "unknown task", "unknown machine", "settings", "seed", "minibatches", "idle flag"),
+        *("idle part", "unknown flag", "unknown choice", "no number", "no run"),
         *("lost flags", "lost task"),
     ],
 )

@@ -14,6 +14,7 @@ from srm.errors import AssignmentError, RunError, SettingError, SrmError
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun, command
+from srm.infer.imitation import ImitationConfig
 from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import find_task
@@ -109,6 +110,8 @@ def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
         ({"reward": "doorkey_handset", "constraint": "nope"}, "--constraint would change nothing: it needs --holes"),
         ({"reward": "doorkey_handset", "draw": 1}, "--draw would change nothing: it needs --holes"),
         ({"demos": Path("x.npz")}, "--demos would change nothing: it needs --reward gail or gan_gcl, or --learner bc"),
+        ({"imitation": ImitationConfig(bound=3)}, "--imitation would change nothing: it needs --reward gail"),
+        ({"reward": "doorkey_handset", "learning": replace(SMALL, learner="bc")}, "--reward would change nothing"),
         ({"count": 3}, "-n would change nothing: it needs --reward gail or gan_gcl, or --learner bc"),
     ],
 )

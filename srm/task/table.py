@@ -70,14 +70,14 @@ def _plan(target: str | None, env: Any) -> list[int] | None:
     return plan(env, target)
 
 
-def _minigrid_task(target: str | None, **row: Any) -> Task:
+def minigrid_task(target: str | None, **row: Any) -> Task:
     return Task(words=MINIGRID_WORDS, vocabulary=partial(_minigrid, target), expert=partial(_plan, target), **row)
 
 
 FAMILIES = {
     task.name: task
     for task in (
-        _minigrid_task(
+        minigrid_task(
             None,
             name="doorkey",
             meaning="take the key, unlock the door, reach the goal",
@@ -85,7 +85,7 @@ FAMILIES = {
             machines=("doorkey", "doorkey_handset"),
             frames=1_000_000,
         ),
-        _minigrid_task(
+        minigrid_task(
             "ball",
             name="keycorridor",
             meaning="find the key behind closed doors, unlock the door, put the key down, take the ball",
@@ -99,7 +99,7 @@ FAMILIES = {
             ),
             frames=4_000_000,
         ),
-        _minigrid_task(
+        minigrid_task(
             "blue ball",
             name="obstructedmaze",
             meaning="clear the doors of balls, take keys out of boxes, unlock doors, find and take the blue ball",

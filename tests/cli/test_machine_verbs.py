@@ -110,6 +110,14 @@ def test_import_writes_the_file_it_is_told_to() -> None:
     assert find_machine("office.srm").start == "u0"
 
 
+def test_import_writes_over_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("office.txt").write_text(OFFICE)
+    Path("office.srm").write_text("mine")
+    assert main(["import", "office.txt", "-o", "office.srm"]) == 2
+    assert capsys.readouterr().err == "office.srm: exists, and is not written over; choose another name with -o\n"
+    assert Path("office.srm").read_text() == "mine"
+
+
 def test_import_tells_every_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     Path("office.txt").write_text(OFFICE + "(0,2,'a',eval('1'))\n(0)\n")
     assert main(["import", "office.txt"]) == 2

@@ -120,3 +120,13 @@ def test_other_views_are_taken_as_plain_numbers() -> None:
     one = rollout()
     vectors = replace(one, views=np.zeros((T + 1, B, 4), np.float32), actions=one.actions % 2)
     assert look(plain, vectors, ALL).f.shape == (T, B)
+
+
+def test_pictures_can_be_taken_as_plain_numbers_too() -> None:
+    """Of whatever size and content: no cell of MiniGrid holds a 200."""
+    plain = RewardNet((4, 5, 3), 2, RewardNetConfig(trunk="plain"), seed=0)
+    one = rollout()
+    views = np.zeros((T + 1, B, 4, 5, 3), np.uint8)
+    dark = replace(one, views=views, actions=one.actions % 2)
+    bright = replace(dark, views=views + np.uint8(200))
+    assert not np.allclose(look(plain, dark, ALL).f, look(plain, bright, ALL).f)

@@ -58,6 +58,14 @@ def test_an_unknown_task_is_told_with_a_remedy(name: str, problem: str) -> None:
         find_task(name)
 
 
+def test_what_a_module_of_ones_own_raises_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_task.py").write_text("raise RuntimeError('no licence')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(TaskError, match="importing broken_task raises RuntimeError: no licence; mend it"):
+        find_task("broken_task:TASK")
+
+
 @pytest.mark.parametrize("task", FAMILIES.values(), ids=FAMILIES)
 def test_the_parts_of_a_task_fit_together(task: srm.task.table.Task) -> None:
     library = Path(srm.machine.__file__).parent / "library"

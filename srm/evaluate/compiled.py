@@ -9,13 +9,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from srm.errors import SrmError
 from srm.evaluate.tables import Array, Tables
+from srm.extension import extension
 
 SCALARS = (
     "start",
@@ -77,18 +76,8 @@ class _Entries(ctypes.Structure):
 
 
 @cache
-def _module() -> Any:
-    try:
-        return import_module("srm.evaluate._compiled")
-    except ImportError as error:
-        raise SrmError(
-            "the compiled evaluator is missing; install the package (`make setup`, or `pip install .`), which builds it"
-        ) from error
-
-
-@cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(_module().__file__)
+    library = ctypes.CDLL(extension("srm.evaluate._compiled").__file__)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     library.srm_walk.argtypes = [pointer] * 8
     library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 8]
@@ -99,7 +88,7 @@ def _library() -> ctypes.CDLL:
 
 def _at(array: Array | None) -> int | None:
     """Where the numbers of an array are; it must be contiguous."""
-    return None if array is None else _module().address(array)
+    return None if array is None else extension("srm.evaluate._compiled").address(array)
 
 
 class CompiledTables:

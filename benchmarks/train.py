@@ -42,7 +42,7 @@ from srm.evaluate.payer import Payer
 from srm.experiment.training import QUICK, Training, TrainingRun
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
-from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, gather
+from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
 from srm.train.batches import Batch, Deck
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import Pay
@@ -94,7 +94,7 @@ def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], i
 
 def our_gradients(kind: Kind, net: NetConfig, *, shared: bool) -> tuple[Callable[[], None], int]:
     """The passes of an update, on minibatches that lie ready, with nothing else. Not `shared`: every step is looked at by itself."""
-    learner = Ppo(EnvPoolWorlds(ENV, CONFIG.worlds, seed=0), kind, net, CONFIG, seed=0)
+    learner = Ppo(make_worlds(ENV, CONFIG.worlds, seed=0), kind, net, CONFIG, seed=0)
     learner.collect()
     assert learner._played is not None
     dealt: list[Batch] = list(Deck(learner._played, 1).deal(CONFIG.minibatches, np.random.default_rng(0)))
@@ -329,18 +329,23 @@ def main() -> None:
         two_cores(arguments.busy)
         return
 
-    def pool() -> EnvPoolWorlds:
+    def own() -> Worlds:
+        return make_worlds(ENV, CONFIG.worlds, seed=0)
+
+    def pool() -> Worlds:
         return EnvPoolWorlds(ENV, CONFIG.worlds, seed=0)
 
     contenders = {
-        "PPO CNN": ours("cnn", IDS, pool()),
-        "PPO CNN, one-hot cells": ours("cnn", NetConfig(), pool()),
+        "PPO CNN": ours("cnn", IDS, own()),
+        "PPO CNN, one-hot cells": ours("cnn", NetConfig(), own()),
+        "PPO CNN, EnvPool worlds": ours("cnn", IDS, pool()),
         "gradients of the CNN, ours": our_gradients("cnn", IDS, shared=False),
         "gradients of the CNN, ours, shared": our_gradients("cnn", IDS, shared=True),
         "gradients of the CNN, torch": torch_gradients(),
-        "PPO LSTM": ours("lstm", IDS, pool()),
-        "SB3 PPO CNN": sb3(pool(), recurrent=False),
-        "SB3 RecurrentPPO": sb3(pool(), recurrent=True),
+        "PPO LSTM": ours("lstm", IDS, own()),
+        "SB3 PPO CNN": sb3(own(), recurrent=False),
+        "SB3 PPO CNN, EnvPool worlds": sb3(pool(), recurrent=False),
+        "SB3 RecurrentPPO": sb3(own(), recurrent=True),
     }
     if not arguments.skip_slow:
         contenders["SB3 PPO CNN, minigrid worlds"] = sb3(minigrid_worlds(), recurrent=False)
@@ -353,6 +358,7 @@ def main() -> None:
         ("PPO CNN", "gradients of the CNN, ours, shared"),
         ("PPO CNN", "gradients of the CNN, torch"),
         ("PPO CNN", "SB3 PPO CNN"),
+        ("PPO CNN, EnvPool worlds", "SB3 PPO CNN, EnvPool worlds"),
         ("PPO CNN", "SB3 PPO CNN, minigrid worlds"),
         ("PPO LSTM", "PPO CNN"),
         ("PPO LSTM", "SB3 RecurrentPPO"),

@@ -25,10 +25,26 @@ from torch import Tensor, nn
 
 from srm.errors import TaskError
 from srm.train import kernels
-from srm.train.kernels import BLANK, CODES, FILTERS, TAPS
+from srm.train.kernels import FILTERS, TAPS
 
 TYPES, COLOURS, STATES = 11, 6, 3
+CODES = TYPES * COLOURS * STATES + 1
+BLANK = 0  # the episode had not begun yet
 Encoding = Literal["one_hot", "ids"]
+
+
+def _usual(kind: int, colour: int, state: int) -> bool:
+    """What MiniGrid's own environments show: only doors have states, and what has no colour to choose always the same."""
+    if kind == 4:  # a door
+        return True
+    colours = {0: (0,), 1: (0,), 2: (5,), 8: (1,), 9: (0,)}  # unseen, empty, wall, goal, lava
+    return state == 0 and colour in colours.get(kind, range(COLOURS))
+
+
+# Usual codes come first, some fifty of the 199: a table need not be longer than the codes that occur, and then fits a near cache.
+_MEANINGS = sorted(np.ndindex(TYPES, COLOURS, STATES), key=lambda meaning: not _usual(*meaning))
+_CODE_OF = np.zeros(CODES - 1, np.uint8)
+_CODE_OF[np.ravel_multi_index(np.array(_MEANINGS).T, (TYPES, COLOURS, STATES))] = np.arange(1, CODES)
 
 
 def encode(views: np.ndarray) -> np.ndarray:
@@ -39,20 +55,19 @@ def encode(views: np.ndarray) -> np.ndarray:
             f"a view holds ({kind.max()}, {colour.max()}, {state.max()}); the cell networks read MiniGrid's partial view, "
             f"whose types, colours and states are below {TYPES}, {COLOURS} and {STATES}; for other views use --net mlp, and --reward-net.trunk plain where a reward net learns"
         )
-    codes = kind * np.uint8(COLOURS * STATES) + colour * np.uint8(STATES) + state
+    codes = _CODE_OF[kind * np.uint8(COLOURS * STATES) + colour * np.uint8(STATES) + state]
     return codes.reshape(*codes.shape[:-2], -1)
 
 
 def features(encoding: Encoding, scale: float) -> Tensor:
     """What each code means as input of a convolution, [CODES, channels]; nothing for BLANK."""
-    code = torch.arange(CODES - 1)
-    parts = (code // (COLOURS * STATES), code // STATES % COLOURS, code % STATES)
+    parts = torch.tensor(_MEANINGS).T
     if encoding == "ids":
-        known = torch.stack(parts, dim=1) * scale
+        known = parts.T * scale
     else:
         sizes = (TYPES, COLOURS, STATES)
         known = torch.cat([nn.functional.one_hot(part, size) for part, size in zip(parts, sizes, strict=True)], dim=1)
-    return torch.cat([known.float(), torch.zeros(1, known.shape[1])])
+    return torch.cat([torch.zeros(1, known.shape[1]), known.float()])
 
 
 @dataclass(frozen=True)
@@ -116,7 +131,7 @@ class Layer:
 
 
 class _Convolve(torch.autograd.Function):
-    """ELU of all convolutions, one after the other; `table` [CODES, lags * TAPS * 32], biases [1 + later, 32]."""
+    """ELU of all convolutions, one after the other; `table` [codes, lags * TAPS * 32], biases [1 + later, 32]."""
 
     @staticmethod
     def forward(
@@ -219,12 +234,12 @@ class CellConvolutions(nn.Module):
 
     def forward(self, codes: np.ndarray, rows: np.ndarray) -> Tensor:
         """codes [R, cells]; rows [N, lags] uint32."""
-        table = self._table() if self._fixed_table is None else self._fixed_table
+        table = self._table(int(codes.max()) + 1) if self._fixed_table is None else self._fixed_table
         return _apply(_Convolve, table, self.biases, codes, rows, self._layers, *self.later)
 
-    def _table(self) -> Tensor:
-        """[CODES, lags * TAPS * 32]."""
-        return self.features @ self.first.flatten(1)
+    def _table(self, codes: int) -> Tensor:
+        """[codes, lags * TAPS * 32]."""
+        return self.features[:codes] @ self.first.flatten(1)
 
     @contextmanager
     def fixed(self) -> Iterator[None]:
@@ -233,7 +248,7 @@ class CellConvolutions(nn.Module):
         (Not by the weights' version: a fused Adam step leaves it as it was.)
         """
         with torch.no_grad():
-            self._fixed_table = self._table()
+            self._fixed_table = self._table(CODES)
             try:
                 yield
             finally:

@@ -2,7 +2,7 @@
 
     codes  [R, cells]     uint8   frames: what stands in each cell
     rows   [N, L]         uint32  which frames a sample sees, newest first
-    table  [CODES, L * 9, 32]     what a code adds to an output when it stands under a tap in the frame of that lag
+    table  [codes, L * 9, 32]     what a code adds to an output when it stands under a tap in the frame of that lag
     taps   [Q, 3]         uint32  (tap, output position, cell): every place that the kernel of a convolution covers
 
 A first convolution over cells with few possible contents needs no multiplication: the products of each content with each
@@ -27,8 +27,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 FILTERS = 32
-CODES = 199  # 11 types x 6 colours x 3 states, and BLANK: the episode had not begun yet
-BLANK = CODES - 1
 TAPS = 9
 _LAG = TAPS * FILTERS  # numbers of a table between two lags
 _SQUARE = FILTERS * FILTERS

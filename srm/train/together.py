@@ -11,7 +11,7 @@ core's frames instead of 1.7, with twice its worlds); but who only looks takes t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -86,14 +86,11 @@ def together(exchange: Exchange) -> Iterator[None]:
         _exchange = None
 
 
-def average(gradients: Sequence[Tensor]) -> None:
+def average(gradient: Tensor) -> None:
     """Over both processes, in place; nothing where there is one alone."""
-    if _exchange is None:
-        return
-    flat = torch.cat([gradient.flatten() for gradient in gradients]).numpy()
-    mean = torch.from_numpy(_exchange.sum(_exchange.share * flat).astype(np.float32))
-    for gradient, part in zip(gradients, mean.split([gradient.numel() for gradient in gradients]), strict=True):
-        gradient.copy_(part.view_as(gradient))
+    if _exchange is not None:
+        mean = _exchange.sum(_exchange.share * gradient.numpy())
+        gradient.copy_(torch.from_numpy(mean))
 
 
 def total(count: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from srm.train.cells import encode
 from srm.train.collect import Player, foreign
 from srm.train.frames import ages, begins_of, mask_old, newest_rows
 from srm.train.nets import Net, NetConfig
@@ -47,8 +48,14 @@ def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) ->
         for lag in range(3):
             young = step < lag
             assert (seen[:, :, lag][young] == net.blank()).all()
-            assert (seen[:, :, lag, 0][~young] == 18 * (step[~young] - lag)).all()
-            assert (seen[:, :, lag, 2][~young] == episode[~young]).all()
+            assert (seen[:, :, lag, 0][~young] == code(step[~young] - lag, 0)).all()
+            assert (seen[:, :, lag, 2][~young] == code(0, episode[~young])).all()
+
+
+def code(kind: np.ndarray | int, state: np.ndarray | int) -> np.ndarray:
+    """Of a cell with that type and that state, of colour 0."""
+    cell = np.stack(np.broadcast_arrays(kind, 0, state), axis=-1).astype(np.uint8)
+    return encode(cell[..., None, None, :])[..., 0]
 
 
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])

@@ -18,7 +18,7 @@ def _step(rank: int, meeting: Meeting, pipe: Connection) -> None:
     with together(Exchange(meeting, rank, (0.75, 0.25)[rank], lambda: True)):
         weight = nn.Parameter(torch.zeros(2))
         optimiser = Optimiser({"weight": weight}, learning_rate=0.1, epsilon=1e-8, norm=10.0)
-        weight.grad = torch.tensor([3.0, 4.0]) if rank == 0 else torch.tensor([3.0, -12.0])
+        (weight * torch.tensor([[3.0, 4.0], [3.0, -12.0]][rank])).sum().backward()
         norm = optimiser.step()
         pipe.send((total(rank + 1), norm, weight.tolist()))
 
@@ -42,7 +42,7 @@ def test_two_processes_take_the_same_step_along_the_mean_gradient() -> None:
 
 def test_alone_nothing_is_averaged() -> None:
     gradient = torch.tensor([1.0, 2.0])
-    average([gradient])
+    average(gradient)
     assert gradient.tolist() == [1.0, 2.0]
     assert total(5) == 5
 

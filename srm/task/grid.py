@@ -21,6 +21,9 @@ from typing import Any
 
 import numpy as np
 
+ENTRIES = tuple(
+    f"minigrid.envs:{name}" for name in ("DoorKey", "KeyCorridor", "ObstructedMaze")
+)  # Gymnasium's registry
 VIEW, ACTIONS = 7, 7
 MOST_ROWS, COLUMNS = 3, 3  # of rooms
 DOORKEY, KEYCORRIDOR, MAZE_ONE_DOOR, MAZE, MAZE_KEYS_LAST = range(5)

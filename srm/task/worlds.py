@@ -24,7 +24,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from srm.chance import stream
 from srm.errors import TaskError, near
 from srm.extension import extension
-from srm.task.grid import ACTIONS, VIEW, Layout, layout_of
+from srm.task import grid
 from srm.trajectory import Mask, Numbers, Rollout, Views
 
 
@@ -65,8 +65,8 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
 
     if count < 1:
         raise TaskError(f"{count} worlds of {env_id}: at least one is needed")
-    if env_id in gymnasium.registry and _is_minigrid(env_id):
-        layout = layout_of(make_environment(env_id).unwrapped)
+    if env_id in gymnasium.registry and str(gymnasium.registry[env_id].entry_point).startswith(grid.ENTRIES):
+        layout = grid.layout_of(make_environment(env_id).unwrapped)
         if layout is not None:
             return GridWorlds(env_id, layout, count, seed)
 
@@ -116,11 +116,11 @@ def gather(views: Views, places: Numbers, actions: Sequence[np.ndarray], steps: 
 class GridWorlds:
     """Worlds of `grid.py`, which as EnvPool's spend the step after an episode's end on resetting."""
 
-    actions = ACTIONS
-    view_shape: tuple[int, ...] = (VIEW, VIEW, 3)
+    actions = grid.ACTIONS
+    view_shape: tuple[int, ...] = (grid.VIEW, grid.VIEW, 3)
     view_dtype = np.dtype(np.uint8)
 
-    def __init__(self, env_id: str, layout: Layout, count: int, seed: int) -> None:
+    def __init__(self, env_id: str, layout: grid.Layout, count: int, seed: int) -> None:
         self.env_id, self.count = env_id, count
         self._step = extension("srm.task._grid").step
         self._layout, self._seed = layout.numbers, seed

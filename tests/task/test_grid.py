@@ -9,7 +9,9 @@ import pytest
 from minigrid.core.constants import IDX_TO_COLOR
 from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
+from minigrid.envs import DoorKeyEnv, EmptyEnv, KeyCorridorEnv
 
+from srm.task.grid import layout_of
 from srm.task.table import ENVIRONMENTS, find_task
 from srm.task.worlds import GridWorlds, make_environment, make_worlds
 
@@ -125,6 +127,20 @@ def coded(cells: np.ndarray, inside: np.ndarray, agent: np.ndarray) -> np.ndarra
     codes = ((kind * 6 + colour) * 3 + state) * 7 + inside
     codes[agent[0], agent[1]] = -1 - agent[2]
     return codes
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        DoorKeyEnv(agent_view_size=5),
+        KeyCorridorEnv(obj_type="box"),
+        KeyCorridorEnv(num_rows=4),
+        EmptyEnv(),
+    ],
+    ids=["other view", "other target", "more rooms", "other environment"],
+)
+def test_what_we_have_no_worlds_for_is_left_to_others(world: Any) -> None:
+    assert layout_of(world) is None
 
 
 def test_the_same_seed_gives_the_same_worlds_and_another_gives_others() -> None:

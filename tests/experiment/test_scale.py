@@ -216,7 +216,7 @@ def test_every_row_is_finished_although_a_node_of_the_cluster_dies(tmp_path: Pat
         "PYTHONPATH": str(ROOT),
     }
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "True finished finished"

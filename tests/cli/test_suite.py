@@ -146,7 +146,7 @@ def test_a_killed_suite_takes_its_rows_with_it_and_can_be_taken_up(tmp_path: Pat
 @pytest.mark.slow
 def test_a_row_that_was_interrupted_on_a_cluster_goes_on_here(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    suite = written(tmp_path, plain=f"train DoorKey-5x5 --frames 60000 {SMALL}")
+    suite = written(tmp_path, plain=f"train DoorKey-5x5 --frames 100000000 {SMALL}")
     row = tmp_path / "runs" / "own" / "plain" / "seed0"
     process = started(tmp_path, suite, "--on", "ray", "--address", "local")
     wait_for(row / "log.csv", process)

@@ -39,6 +39,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from srm.evaluate.payer import Payer
+from srm.experiment.part import WATCHED
 from srm.experiment.training import QUICK, Training, TrainingRun
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
@@ -57,6 +58,7 @@ ENV = "MiniGrid-DoorKey-8x8-v0"
 CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8, learning_rate=1e-12)
 FRAMES = CONFIG.worlds * CONFIG.steps
 IDS = NetConfig(cells="ids")
+WARM_UP = WATCHED + 4  # rounds of --two-cores, in which a run has learnt whether the second core is free
 KINDS = (11, 6, 4)  # of a MiniGrid cell: objects, colours, states
 
 
@@ -280,7 +282,7 @@ def two_cores(busy: bool, rounds: int = 30) -> None:
         context.Process(target=play_rounds, args=(its, cores, worlds)).start()
         contenders[cores, worlds] = mine
     seconds: dict[tuple[int, int], list[float]] = {contender: [] for contender in contenders}
-    for _ in range(rounds + 3):
+    for _ in range(WARM_UP + rounds):
         for contender, pipe in contenders.items():
             pipe.send(True)
             seconds[contender].append(pipe.recv())
@@ -288,7 +290,8 @@ def two_cores(busy: bool, rounds: int = 30) -> None:
         pipe.send(False)
     if other is not None:
         other.kill()
-    speed = {(cores, worlds): worlds * CONFIG.steps / float(np.median(s[3:])) for (cores, worlds), s in seconds.items()}
+    median = {contender: float(np.median(rounds[WARM_UP:])) for contender, rounds in seconds.items()}
+    speed = {(cores, worlds): worlds * CONFIG.steps / median[cores, worlds] for cores, worlds in contenders}
     for (cores, worlds), frames in speed.items():
         ratio = frames / speed[1, CONFIG.worlds]
         print(f"cores {cores}, worlds {worlds}: {frames:,.0f} frames/s, {ratio:.2f}", flush=True)

@@ -176,15 +176,17 @@ def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]:,.0f} frames/s  return {task.fields[reached]}  success {task.fields[success]}"),
+        TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-")
+        task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-", note="")
 
         def show(stand: Stand) -> None:
             reached, success = (_number(stand.row[name]) for name in ("return", "success"))
             completed = int(stand.row["frames"])
-            bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success)
+            note = _alone(stand)
+            bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success, note=note)
 
         yield show
 
@@ -201,12 +203,16 @@ def _lines(frames: int) -> Callable[[Stand], None]:
         left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
         print(
             f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}  {left:.0f} s left",
+            f"success {_number(row['success'])}  {left:.0f} s left  {_alone(stand)}".rstrip(),
             file=sys.stderr,
             flush=True,
         )
 
     return show
+
+
+def _alone(stand: Stand) -> str:
+    return "on one core, the other being busy" if stand.row.get("cores") == 1 else ""
 
 
 @contextmanager

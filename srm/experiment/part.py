@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from srm.experiment.training import Training
 
 FIRST = 0.55  # of the worlds, the first process's: the second may have to share its core with others
+WATCHED = 16  # rounds by which a second process is judged
 IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
 
 
@@ -124,12 +128,15 @@ class Plan:
 class Partner:
     """The second process of a run, which plays and learns as this one does, round by round."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: Connection, exchange: Exchange) -> None:
+        self._pipe, self._exchange = pipe, exchange
+        self._began = self._clock()
+        self._rounds: deque[np.ndarray] = deque(maxlen=WATCHED)  # what the clock has gone on in each
 
     def begin(self) -> None:
         """It plays the next round."""
         self._tell(True)
+        self._began = self._clock()
 
     def finish(self) -> Episodes:
         """What ended in its round."""
@@ -139,7 +146,19 @@ class Partner:
             raise lost() from None
         if isinstance(said, RunError):
             raise said
+        self._rounds.append(self._clock() - self._began)
         return said
+
+    @property
+    def hinders(self) -> bool:
+        """Whether this process would have played the last rounds sooner by itself, doing for all worlds what it did for its own.
+
+        So it is where others keep the second core busy: every gradient step waits for a process that does not get to work.
+        """
+        if len(self._rounds) < WATCHED:
+            return False
+        seconds, worked = np.median(self._rounds, axis=0)
+        return bool(worked / self._exchange.share < seconds)
 
     def reason(self) -> RunError | None:
         """Why it went, if it said so."""
@@ -151,6 +170,10 @@ class Partner:
 
     def stop(self) -> None:
         self._tell(False)
+
+    def _clock(self) -> np.ndarray:
+        """The time, and how much of it this process has worked."""
+        return np.array([time.perf_counter(), time.process_time() - self._exchange.idled])
 
     def _tell(self, go_on: bool) -> None:
         try:
@@ -169,8 +192,9 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
     start_shielded(process)
     other_end.close()
     try:
-        with together(Exchange(meeting, 0, plan.counts[0] / sum(plan.counts), process.is_alive)):
-            other = Partner(pipe)
+        exchange = Exchange(meeting, 0, plan.counts[0] / sum(plan.counts), process.is_alive)
+        with together(exchange):
+            other = Partner(pipe, exchange)
             try:
                 yield other
             except RunError as problem:

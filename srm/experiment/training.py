@@ -82,7 +82,7 @@ class Training:
     seed: int = 0
     """of worlds, weights and actions"""
     cores: Literal[1, 2] = 1
-    """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds"""
+    """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds. Where others keep the second core busy the run soon goes on with one"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
@@ -186,6 +186,7 @@ class TrainingRun:
                     "paid": round.paid,
                     **round.losses,
                     **self._part.losses,
+                    **({"cores": self._plan.training.cores} if self.training.cores == 2 else {}),
                 }
                 self.writer.row(row)
                 if now - saved >= self.training.checkpoint_seconds:
@@ -207,18 +208,27 @@ class TrainingRun:
             self.learner.player.worlds.close()
 
     def _played(self) -> Iterator[tuple[Round, Episodes]]:
-        """Rounds to the end, each with the episodes that ended in it, here and in the second process if there is one."""
+        """Rounds to the end, each with the episodes that ended in it."""
+        if self._plan.training.cores == 2:
+            yield from self._played_by_two()
+        for round in train(self.learner, self._part.pay, self.frames):
+            yield round, round.episodes
+
+    def _played_by_two(self) -> Iterator[tuple[Round, Episodes]]:
+        """Rounds with a second process: to the end, or until it hinders more than it helps and this one takes over its worlds."""
         rounds = train(self.learner, self._part.pay, self.frames)
-        if self.training.cores == 1:
-            for round in rounds:
-                yield round, round.episodes
-            return
         with partner(self._plan, sum(value.numel() for value in self._part.tensors().values())) as other:
-            while self.learner.frames < self.frames:
+            while self.learner.frames < self.frames and not other.hinders:
                 other.begin()
                 round = next(rounds)
                 yield round, round.episodes + other.finish()
             other.stop()
+        if self.learner.frames < self.frames:
+            self.learner.player.worlds.close()
+            alone = replace(self._plan.training, cores=1)
+            self._plan = replace(self._plan, training=alone, checkpoint=self._checkpoint())
+            self._part = self._plan.part()
+            self.learner = self._part.learner
 
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
@@ -230,13 +240,18 @@ class TrainingRun:
         return summary
 
     def _save(self) -> None:
+        checkpoint = self._checkpoint()
+        self.writer.checkpoint(checkpoint.tensors, checkpoint.state)
+
+    def _checkpoint(self) -> Checkpoint:
         state = {
             "round": self.learner.rounds,
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
         }
-        self.writer.checkpoint({name: value.numpy() for name, value in self._part.tensors().items()}, state)
+        tensors = {name: value.numpy() for name, value in self._part.tensors().items()}
+        return Checkpoint(self.writer.folder, tensors, state)
 
 
 def diverged(folder: Path, problem: str) -> str:

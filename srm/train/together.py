@@ -44,6 +44,7 @@ class Exchange:
 
     def __init__(self, meeting: Meeting, rank: int, share: float, other_lives: Callable[[], bool]) -> None:
         self.share = share
+        self.idled = 0.0  # processor seconds spent looking whether the other is ready
         self._numbers = np.frombuffer(meeting.numbers).reshape(2, 2, meeting.size)
         self._mine, self._other = meeting.ready[rank], meeting.ready[1 - rank]
         self._rank, self._other_lives, self._turn = rank, other_lives, 0
@@ -59,13 +60,20 @@ class Exchange:
         return both[0] + both[1]
 
     def _wait(self) -> None:
+        looked = time.process_time()
+        ready = self._look()
+        self.idled += time.process_time() - looked
+        while not ready:
+            ready = self._other.acquire(timeout=1.0)
+            if not ready and not self._other_lives():
+                raise lost()
+
+    def _look(self) -> bool:
         until = time.perf_counter() + PATIENCE
         while time.perf_counter() < until:
             if self._other.acquire(block=False):
-                return
-        while not self._other.acquire(timeout=1.0):
-            if not self._other_lives():
-                raise lost()
+                return True
+        return False
 
 
 def lost() -> RunError:

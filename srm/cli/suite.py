@@ -66,6 +66,10 @@ class Suite:
             raise RunError(f"--seeds {seeds}: at least one is needed")
         if self.cores < 0:
             raise RunError(f"--cores {self.cores}: rows at the same time; 0 for as many as there are cores")
+        if self.address is not None and self.on != "ray":
+            raise RunError(
+                f"--address {self.address} would change nothing: it needs --on ray; give that, or leave it out"
+            )
         out = self.out or Path("runs") / (suite.name + (f"-x{self.scale:g}" if self.scale != 1 else ""))
         chosen = suite.only(self.only) if self.only else suite
         rows = rows_of(chosen, out, seeds)

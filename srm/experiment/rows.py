@@ -118,6 +118,8 @@ def last_words(row: Row) -> str:
 @contextmanager
 def claimed(suite: Suite, out: Path) -> Iterator[None]:
     """The folder of a suite, which nobody else runs meanwhile and which holds no rows of other commands."""
+    if (out / CONFIG).exists():
+        raise RunError(f"{out} is a single run; give the suite another -o")
     out.mkdir(parents=True, exist_ok=True)
     handle = os.open(out, os.O_RDONLY)
     try:

@@ -70,9 +70,10 @@ def test_the_commands_of_a_suite_are_told_without_running_it(
         (["doorkey", "--only", "learn-ppo-cmn"], "did you mean learn-ppo-cnn"),
         (["doorkey", "--scale", "0"], "--scale 0.0"),
         (["doorkey", "--seeds", "0"], "--seeds 0"),
+        (["doorkey", "--address", "local"], "--address local would change nothing: it needs --on ray"),
         (["own.toml"], "suite own: curve a = 'train doorkey --learner ppoo': invalid choice 'ppoo'"),
     ],
-    ids=["suite", "curve", "scale", "seeds", "flag"],
+    ids=["suite", "curve", "scale", "seeds", "address", "flag"],
 )
 def test_what_a_user_can_mend_is_told_in_a_line_before_anything_runs(
     arguments: list[str],

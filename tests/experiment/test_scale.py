@@ -144,6 +144,9 @@ def test_a_folder_keeps_to_its_commands_and_to_one_suite_at_a_time(tmp_path: Pat
     (out / "a" / "seed0").mkdir(parents=True)
     with pytest.raises(RunError, match="holds rows of `train doorkey --net lstm`"), claimed(first, out):
         pass
+    RunWriter.create(tmp_path / "run", {}).close()
+    with pytest.raises(RunError, match="is a single run; give the suite another -o"), claimed(first, tmp_path / "run"):
+        pass
 
 
 def test_what_a_row_sends_replaces_what_is_there_and_a_writer_thought_dead_is_turned_away(tmp_path: Path) -> None:

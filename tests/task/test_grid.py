@@ -16,6 +16,8 @@ from srm.task.table import ENVIRONMENTS, find_task
 from srm.task.worlds import GridWorlds, make_environment, make_worlds
 
 ALL = [env_id for ids in ENVIRONMENTS.values() for env_id in ids]
+# Of the mazes that have a v1, the v0 has layouts without a solution.
+SOLVABLE = [env_id for env_id in ALL if env_id.endswith("v1") or env_id.replace("v0", "v1") not in ALL]
 OBJECTS = {5: Key, 6: Ball, 7: Box}
 
 
@@ -71,10 +73,8 @@ def assert_same_steps(env_id: str, seed: int, actions: Any) -> tuple[bool, bool]
     return ended, cut
 
 
-@pytest.mark.parametrize("env_id", ALL)
+@pytest.mark.parametrize("env_id", SOLVABLE)
 def test_the_expert_solves_both_in_the_same_steps(env_id: str) -> None:
-    if env_id.endswith("v0") and env_id.replace("v0", "v1") in ALL:
-        pytest.skip("some layouts have no solution")
     expert = find_task(env_id).expert
     assert expert is not None
     for seed in range(4):

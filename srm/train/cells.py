@@ -14,7 +14,7 @@ and 31 % of the padded products are left out. All loops are in `kernels.py`; `te
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -130,8 +130,30 @@ class Layer:
         return Layer(np.array(taps, np.uint32), len(found))
 
 
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Of all convolutions, as the kernels read them."""
+
+    table: np.ndarray  # flat [codes, lags * TAPS * 32]
+    biases: np.ndarray  # [1 + later, 32]
+    later: tuple[np.ndarray, ...]  # flat [TAPS, 32, 32] each
+
+    @staticmethod
+    def of(table: Tensor, biases: Tensor, later: Iterable[Tensor]) -> Weights:
+        return Weights(_flat(table), biases.detach().numpy(), tuple(map(_flat, later)))
+
+    def convolve(self, codes: np.ndarray, rows: np.ndarray, layers: Sequence[Layer]) -> list[Tensor]:
+        """What each convolution says, [N, positions * 32]."""
+        first, *others = layers
+        said = [torch.empty(len(rows), layer.positions * FILTERS) for layer in layers]
+        kernels.look_up(codes, rows, self.table, self.biases[0], first.taps, _flat(said[0]))
+        for x, y, layer, weight, bias in zip(said[:-1], said[1:], others, self.later, self.biases[1:], strict=True):
+            kernels.convolve(x.numpy(), weight, bias, layer.taps, _flat(y))
+        return said
+
+
 class _Convolve(torch.autograd.Function):
-    """ELU of all convolutions, one after the other; `table` [codes, lags * TAPS * 32], biases [1 + later, 32]."""
+    """ELU of all convolutions, one after the other."""
 
     @staticmethod
     def forward(
@@ -143,17 +165,10 @@ class _Convolve(torch.autograd.Function):
         layers: Sequence[Layer],
         *later: Tensor,
     ) -> Tensor:
-        first, *others = layers
-        x = torch.empty(len(rows), first.positions * FILTERS)
-        kernels.look_up(codes, rows, _flat(table), _flat(biases[0]), first.taps, _flat(x))
-        said = [x]
-        for layer, weight, bias in zip(others, later, biases[1:], strict=True):
-            y = torch.empty(len(rows), layer.positions * FILTERS)
-            kernels.convolve(x.numpy(), _flat(weight), _flat(bias), layer.taps, _flat(y))
-            said.append(x := y)
+        said = Weights.of(table, biases, later).convolve(codes, rows, layers)
         ctx.save_for_backward(*later, *said)
         ctx.seen, ctx.shape = (codes, rows, layers), table.shape
-        return x
+        return said[-1]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
@@ -222,7 +237,7 @@ class CellConvolutions(nn.Module):
         self.first = nn.Parameter(torch.empty(self.features.shape[1], lags * TAPS, FILTERS))
         self.later = nn.ParameterList(torch.empty(TAPS, FILTERS, FILTERS) for _ in range(later))
         self.biases = nn.Parameter(torch.zeros(1 + later, FILTERS))
-        self._fixed_table: Tensor | None = None
+        self._fixed: Weights | None = None
 
     def initialise(self, generator: torch.Generator) -> None:
         """Orthogonal with gain sqrt(2), as a matrix from everything a filter sees to the filters."""
@@ -234,7 +249,9 @@ class CellConvolutions(nn.Module):
 
     def forward(self, codes: np.ndarray, rows: np.ndarray) -> Tensor:
         """codes [R, cells]; rows [N, lags] uint32."""
-        table = self._table(int(codes.max()) + 1) if self._fixed_table is None else self._fixed_table
+        if self._fixed is not None:
+            return self._fixed.convolve(codes, rows, self._layers)[-1]
+        table = self._table(int(codes.max()) + 1)
         return _apply(_Convolve, table, self.biases, codes, rows, self._layers, *self.later)
 
     def _table(self, codes: int) -> Tensor:
@@ -243,16 +260,17 @@ class CellConvolutions(nn.Module):
 
     @contextmanager
     def fixed(self) -> Iterator[None]:
-        """While the weights stay as they are, the table that follows from them is computed once: it costs as much as acting.
+        """While the weights stay as they are, and no gradient is wanted, the table that follows from them is computed once: it costs
+        as much as acting.
 
         (Not by the weights' version: a fused Adam step leaves it as it was.)
         """
         with torch.no_grad():
-            self._fixed_table = self._table(CODES)
+            self._fixed = Weights.of(self._table(CODES), self.biases, self.later)
             try:
                 yield
             finally:
-                self._fixed_table = None
+                self._fixed = None
 
 
 def blank_frame(cells: int) -> np.ndarray:

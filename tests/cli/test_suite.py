@@ -105,7 +105,7 @@ def test_what_a_command_names_is_read_before_anything_runs(
 
 
 def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
-    plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 120000 {SMALL}"
+    plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 400000 {SMALL}"
     suite = written(tmp_path, bad="train doorkey --cores 2 --ppo.worlds 1", plain=plain)
     arguments = [suite, "--scale", "0.1", "--cores", "2"]
     row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
@@ -127,13 +127,13 @@ def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others
     assert "2 rows: 1 failed, 1 finished" in told or "2 rows: 1 finished, 1 failed" in told
     assert len(rounds(row)) > len(before)
     assert rounds(row) == list(range(1, len(rounds(row)) + 1))
-    assert json.loads((row / "summary.json").read_text())["frames"] >= 12_000
+    assert json.loads((row / "summary.json").read_text())["frames"] >= 40_000
     assert row.with_name("seed0.log").read_text().count(f"train --resume {row.relative_to(tmp_path)}\n") >= 1
 
 
 @pytest.mark.slow
 def test_a_killed_suite_takes_its_rows_with_it_and_can_be_taken_up(tmp_path: Path) -> None:
-    arguments = [written(tmp_path, plain=f"train DoorKey-5x5 --frames 20000 --checkpoint-seconds 0.1 {SMALL}")]
+    arguments = [written(tmp_path, plain=f"train DoorKey-5x5 --frames 60000 --checkpoint-seconds 0.1 {SMALL}")]
     row = tmp_path / "runs" / "own" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
     wait_for(row / "log.csv", process)

@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 
 from srm.errors import DemonstrationError, TaskError, near
 from srm.machine.words import Balance, Words
+from srm.settings import ZERO_OR_MORE
 from srm.task.minigrid_words import MINIGRID_WORDS
 from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 
@@ -129,6 +130,9 @@ class DemoShow:
     """the task they are of, when it is one of your own"""
     pause: float = 0.15
     """seconds a step takes"""
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--", "pause")
 
     def run(self) -> int:
         from srm.task.demos import find_file, load

@@ -25,6 +25,7 @@ from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun, versions
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
@@ -107,14 +108,16 @@ class Eval:
     replays: Path | None = None
     """also play ten episodes in the environment's own package and write them to this file, for `srm demo show`"""
 
+    def __post_init__(self) -> None:
+        ONE_OR_MORE.refuse_outside(self, "--", "episodes")
+        ZERO_OR_MORE.refuse_outside(self, "--", "seed")
+
     def run(self) -> int:
         from srm.experiment.policy import read_policy
         from srm.train.actor import Actor
         from srm.train.trial import mean_estimate, share_estimate, trial
 
         torch.set_num_threads(1)
-        if self.episodes < 1:
-            raise RunError(f"--episodes {self.episodes}: at least one is needed")
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)

@@ -247,16 +247,17 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return views, places
 
     def _tell(self, info: Info, world: int, said: Judgement | None, task_reward: float, over: bool) -> Info:
-        """Adds what the machine says of the world's step, and begins its next episode where this one is over."""
+        """Adds what the machine says of the world's step, and begins its next episode where that is shown."""
         walk = self._judges.walks[world]
+        if said is None:  # the step was spent on resetting
+            walk.begin_episode()
         told = self._judges.info(world, said, task_reward, over) if said else {"node": walk.node}
         within = over and self._mode is AutoresetMode.SAME_STEP
         if within and self._show_node:
             final: Any = info["final_obs"]
             final[world] = _add_node(final[world], self._judges.one_hot()[world])
-        if over and self._mode is not AutoresetMode.DISABLED:
-            walk.begin_episode()
         if within:
+            walk.begin_episode()
             info = self._add_info(info, {"final_info": told}, world)
             told = {"node": walk.node}
         return self._add_info(info, told, world)

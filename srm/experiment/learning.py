@@ -49,7 +49,7 @@ from srm.experiment.training import (
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
-from srm.infer.posterior import QUANTILES, Posterior, posterior
+from srm.infer.posterior import QUANTILES, Posterior, exercised, posterior
 from srm.machine.check import check
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
@@ -137,6 +137,8 @@ class LearningRun:
         )
         self.holes = (Beside if (learning.cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
+        self._exercised_before: list[int] = state.get("exercised", [0] * len(machine.holes))
+        self._goal = learning.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
         if checkpoint is not None:
@@ -162,7 +164,9 @@ class LearningRun:
         writer, checkpoint = RunWriter.resume(folder)
         run = LearningRun(learning, machine, shown, checkpoint)
         run._writer, run.frames = writer, frames or run.frames
-        run._over = run.learner.frames >= run.frames or (not frames and run._recent.reached(learning.stop_at))
+        if run._recent.reached(run._goal):
+            run._over, run._goal = not frames, None  # more frames than those to its goal may be asked for
+        run._over |= run.learner.frames >= run.frames
         return run
 
     @property
@@ -191,7 +195,7 @@ class LearningRun:
                 speed = (round.frames - before) / max(now - start, 1e-9)
                 row = self._row(round, len(episodes))
                 yield Stand(row, self.frames, speed, round.belief, self.machine.hole_names)
-                if round.frames >= self.frames or self._recent.reached(self.learning.stop_at):
+                if round.frames >= self.frames or self._recent.reached(self._goal):
                     break
             waiting = self._write(waiting)
         except NotFinite as problem:
@@ -253,18 +257,26 @@ class LearningRun:
 
     def posterior(self) -> Posterior:
         program = Program(self.machine, self.task.words)
-        demonstrated, _ = read_rollout(program, self.task.vocabulary(), self.holes.demonstrated)
-        chance = stream(self.learning.seed, "posterior")
-        return posterior(self.machine, self.constraint, self.holes.belief, demonstrated, self.holes.residual, chance)
+        demonstrations, _ = read_rollout(program, self.task.vocabulary(), self.holes.demonstrated)
+        belief, chance = self.holes.belief, stream(self.learning.seed, "posterior")
+        demonstrated = exercised(demonstrations, belief.mode)
+        return posterior(self.machine, self.constraint, belief, demonstrated, self._exercised(), chance)
+
+    def _exercised(self) -> list[int]:
+        """On how many steps of the latest rollout the pay depended on each hole; a resumed run that plays none has its number kept."""
+        if self.holes.residual is None:
+            return self._exercised_before
+        return exercised(self.holes.residual, self.holes.belief.mode)
 
     def _save(self) -> None:
+        tensors = {**self.learner.tensors(), **{f"holes.{name}": value for name, value in self.holes.tensors().items()}}
         state = {
             "round": self.learner.rounds,
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
+            "exercised": self._exercised(),
         }
-        tensors = {**self.learner.tensors(), **{f"holes.{name}": value for name, value in self.holes.tensors().items()}}
         self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
 
     def _load(self, checkpoint: Checkpoint) -> None:

@@ -129,6 +129,7 @@ class TrainingRun:
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
+        self._goal = training.stop_at
         self._over = False  # nothing is left to train
         self._writer: RunWriter | None = None
 
@@ -159,7 +160,8 @@ class TrainingRun:
         writer, checkpoint = RunWriter.resume(folder)
         run = TrainingRun(training, machine, shown, checkpoint)
         run._writer, run.frames = writer, frames or run.frames
-        run._over = not frames and run._recent.reached(training.stop_at)
+        if run._recent.reached(run._goal):
+            run._over, run._goal = not frames, None  # more frames than those to its goal may be asked for
         return run
 
     @property
@@ -193,7 +195,7 @@ class TrainingRun:
                     self._save()
                     saved = now
                 yield Progress(row, self.frames, (round.frames - before) / max(now - start, 1e-9))
-                if self._recent.reached(self.training.stop_at):
+                if self._recent.reached(self._goal):
                     break
         except NotFinite as problem:
             whole = False

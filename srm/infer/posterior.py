@@ -8,6 +8,7 @@ and by where q began, and the reader is told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,25 +54,24 @@ def posterior(
     machine: Machine,
     constraint: Constraint | None,
     belief: Belief,
-    demonstrated: symbolic.Residual,
-    played: symbolic.Residual | None,
+    demonstrated: Sequence[int],
+    played: Sequence[int],
     chance: np.random.Generator,
 ) -> Posterior:
-    """Draws from q, each brought inside the constraint, summarised hole by hole."""
+    """Draws from q, each brought inside the constraint, summarised hole by hole, with the steps [H] that exercised each."""
     polytope = Polytope.of(machine, constraint)
     draws = belief.mean + belief.spread * chance.standard_normal((DRAWS, len(machine.holes)))
     shown = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)
     values = tidy(polytope, belief.mode)
     quantiles = np.quantile(shown, QUANTILES, axis=0) if len(machine.holes) else np.zeros((len(QUANTILES), 0))
-    counts = [exercised(side, belief.mode) if side is not None else 0 * belief.mode for side in (demonstrated, played)]
     holes = tuple(
         HolePosterior(
             name,
             float(values[i]),
             float(round(shown[:, i].std(), DECIMALS)),
             tuple(float(q) for q in quantiles[:, i]),
-            int(counts[0][i]),
-            int(counts[1][i]),
+            demonstrated[i],
+            played[i],
         )
         for i, name in enumerate(machine.hole_names)
     )
@@ -79,11 +79,12 @@ def posterior(
     return Posterior(holes, margin)
 
 
-def exercised(residual: symbolic.Residual, assignment: Floats) -> Floats:
+def exercised(residual: symbolic.Residual, assignment: Floats) -> list[int]:
     """On how many steps the pay depends on each hole, [H]."""
     paid = batched.pay(residual, assignment[None], coefficients=True)
     assert paid.coefficients is not None
-    return (paid.coefficients.dense()[0] != 0).sum(axis=0).astype(np.float64)
+    counts: list[int] = (paid.coefficients.dense()[0] != 0).sum(axis=0).tolist()
+    return counts
 
 
 def tidy(polytope: Polytope, assignment: Floats) -> Floats:

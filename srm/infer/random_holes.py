@@ -54,7 +54,12 @@ def _middle(a: Floats, b: Floats) -> Floats:
     holes = a.shape[1]
     wide = np.column_stack([a, np.linalg.norm(a, axis=1)])
     found = linprog([*np.zeros(holes), -1.0], A_ub=wide, b_ub=b, bounds=[(None, None)] * holes + [(0, None)])
-    if not found.success or found.x[-1] < 1e-6:
+    if not found.success:
+        raise AssignmentError(
+            f"the constraint allows nothing with every hole between {-BOX:g} and {BOX:g}, where uniform values are drawn; "
+            "take --holes penalty"
+        )
+    if found.x[-1] < 1e-6:
         raise AssignmentError(
             "the constraint pins a hole to one value, so nothing can be drawn uniformly from it; take --holes penalty"
         )

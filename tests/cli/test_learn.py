@@ -114,9 +114,12 @@ def test_a_run_that_ended_within_its_warm_up_can_be_asked_for_more_and_one_that_
     assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
     log, learnt = (run / "log.csv").read_text(), (run / "learnt.srm").read_text()
     assert "loss_policy" in log
+    posterior = json.loads((run / "posterior.json").read_text())
+    assert any(hole["played"] for hole in posterior["holes"])
     (run / "summary.json").unlink()  # as if it had been killed while it wrote what was learnt
     assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
     assert ((run / "log.csv").read_text(), (run / "learnt.srm").read_text()) == (log, learnt)
+    assert json.loads((run / "posterior.json").read_text()) == posterior
 
 
 @pytest.mark.slow

@@ -174,6 +174,14 @@ def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) 
     assert (len(replays), replays.env_id) == (10, "MiniGrid-DoorKey-5x5-v0")
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--episodes", "0"), ("--seed", "-1")])
+def test_eval_refuses_a_number_that_cannot_be_before_it_plays(
+    flag: str, value: str, finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", str(finished), flag, value]) == 2
+    assert f"{flag} {value}: give a number that is" in capsys.readouterr().err
+
+
 def test_replays_are_never_written_over_a_file(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = finished / "policy.safetensors"
     before = policy.read_bytes()

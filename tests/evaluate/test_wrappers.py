@@ -216,12 +216,15 @@ def test_a_vector_that_resets_within_the_step_tells_the_last_step_in_final_info(
 
 
 def test_a_vector_that_spends_a_step_on_resetting_does_not_show_it_to_the_machine() -> None:
-    env = SymbolicRewardVector(vector_of(AutoresetMode.NEXT_STEP), find_machine("obstructedmaze_3_handset"), Heard())
+    machine = find_machine("obstructedmaze_3_handset")
+    env = SymbolicRewardVector(vector_of(AutoresetMode.NEXT_STEP), machine, Heard(), show_node=True)
     env.reset(seed=0)
     env.step(np.array([5, 0]))
-    _, reward, ended, _, info = env.step(np.array([6, 0]))
+    seen, reward, ended, _, info = env.step(np.array([6, 0]))
     assert (reward.tolist(), ended.tolist(), info["node"].tolist()) == ([3, 0], [True, False], ["end", "searching"])
-    _, reward, _, _, info = env.step(np.array([5, 5]))  # the first world ignores what is said
+    assert seen["node"].tolist() == [[0, 0, 1], [1, 0, 0]]  # the view is still that of the episode's end
+    seen, reward, _, _, info = env.step(np.array([5, 5]))  # the first world ignores what is said
+    assert seen["node"].tolist() == [[1, 0, 0], [0, 1, 0]]
     assert (reward.tolist(), info["node"].tolist()) == ([0, 1], ["searching", "after_seeing_target"])
     assert info["_rule"].tolist() == [False, True]
     _, reward, *_ = env.step(np.array([5, 0]))

@@ -256,7 +256,8 @@ def test_a_run_that_has_reached_its_return_is_not_trained_on_when_it_is_resumed(
     assert list(TrainingRun.resume(tmp_path / "run").rounds()) == []
     assert curve(tmp_path / "run") == before
     rounds = TrainingRun.resume(tmp_path / "run", frames=1_000_000).rounds()
-    assert next(rounds).row["round"] == len(before) + 1  # unless more is asked for
+    for further in (1, 2, 3):
+        assert next(rounds).row["round"] == len(before) + further  # unless more is asked for
     rounds.close()
 
 

@@ -12,7 +12,7 @@ from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import ConcretizerConfig, Side
-from srm.infer.posterior import posterior, tidy
+from srm.infer.posterior import exercised, posterior, tidy
 from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
 from srm.machine.parse import find_machine
@@ -97,7 +97,10 @@ def test_ten_demonstrations_teach_what_is_worth_doing(rollouts: list[Rollout]) -
     assert worth["pick"] > 0.2
     assert worth["drop"] < 0
     machine = concretizer.program.machine
-    told = posterior(machine, machine.constraint(), belief, concretizer.demonstration, None, np.random.default_rng(0))
+    demonstrated = exercised(concretizer.demonstration, belief.mode)
+    told = posterior(
+        machine, machine.constraint(), belief, demonstrated, [0] * len(demonstrated), np.random.default_rng(0)
+    )
     assert told.margin is not None
     assert told.margin >= 0
     assert {hole.name: hole.demonstrated for hole in told.holes}["goal"] == 10  # once in each demonstration

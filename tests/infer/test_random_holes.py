@@ -50,6 +50,16 @@ def test_a_constraint_without_room_cannot_be_drawn_from_uniformly() -> None:
     assert by_penalty(polytope, 2, np.random.default_rng(0))[0] == pytest.approx(0)
 
 
+def test_a_constraint_beyond_the_box_of_uniform_values_is_told() -> None:
+    machine = parse("machine m\nholes ?a ?b\nstart s\nconstraint c\n  2 <= ?a\n")
+    polytope = Polytope.of(machine, machine.constraint())
+    with pytest.raises(
+        AssignmentError, match="nothing with every hole between -1 and 1, where uniform values are drawn"
+    ):
+        uniform(polytope, 2, np.random.default_rng(0))
+    assert by_penalty(polytope, 2, np.random.default_rng(0))[0] == pytest.approx(2, abs=1e-2)
+
+
 @pytest.mark.parametrize("which", range(4))
 def test_an_equality_is_kept_from_both_sides(which: int) -> None:
     machine = parse("machine m\nholes ?a ?b\nstart s\nconstraint c\n  ?a + ?b = 0.5\n")

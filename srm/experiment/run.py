@@ -74,6 +74,8 @@ class RunWriter:
     def resume(folder: Path) -> tuple[RunWriter, Checkpoint | None]:
         """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
         read_config(folder)
+        if not (folder / CHECKPOINTS).exists():  # as `srm report --keep` leaves it
+            raise RunError(f"{folder} was kept without its checkpoints, so nothing can go on; begin a new run with -o")
         lock = _lock(folder)
         try:
             for part in folder.rglob(".*.part"):

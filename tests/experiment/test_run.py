@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,15 @@ def test_a_damaged_checkpoint_is_refused_with_what_is_left(folder: Path) -> None
             RunWriter.resume(folder)
         path.unlink()
     assert RunWriter.resume(folder)[1] is None
+
+
+def test_a_run_kept_without_checkpoints_is_not_begun_anew_in_its_place(folder: Path) -> None:
+    begun(folder, rounds=2, saved=1).close()
+    shutil.rmtree(folder / "checkpoint")
+    log = (folder / "log.csv").read_text()
+    with pytest.raises(RunError, match="kept without its checkpoints"):
+        RunWriter.resume(folder)
+    assert (folder / "log.csv").read_text() == log
 
 
 def test_two_writers_of_one_run_are_refused(folder: Path) -> None:

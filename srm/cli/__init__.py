@@ -110,5 +110,5 @@ def _complaint(said: str) -> str:
     lines = [line.strip(" │") for line in said.splitlines()]
     rules = [n for n, line in enumerate(lines) if line.startswith(("╭", "---", "───", "╰"))]
     body = " ".join(lines[rules[0] + 1 : rules[1]]).strip().rstrip(".")
-    meant = re.search(r"meant:\s+(--\S+)", " ".join(lines))
+    meant = re.search(r"meant:\s+(--[^\s,]+)", " ".join(lines))
     return " ".join(body.split()) + (f"; did you mean {meant[1]}?" if meant else ";")

@@ -27,6 +27,7 @@ from srm.errors import RunError
 from srm.experiment.learning import CHECK, LEARNT, Learning, LearningRun, Stand
 from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
+from srm.train.episodes import of_few
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Learn:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
-        told = "no episode ended" if reached is None else f"return {reached:.3f}"
+        told = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
         print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
         print(f"machine  {folder / LEARNT}\nreport   {page}")
         return 0
@@ -119,7 +120,7 @@ def picture(stand: Stand) -> Group:
     widest = max(1e-9, *(abs(v) + s for v, s in zip(stand.belief.mode, stand.belief.spread, strict=True)))
     for name, value, spread in zip(stand.holes, stand.belief.mode, stand.belief.spread, strict=True):
         holes.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
-    return Group(head, Text(f"return {reached}   success {success}", style="bold"), holes)
+    return Group(head, Text(f"return {reached}   success {success}{of_few(stand.counted)}", style="bold"), holes)
 
 
 def _mark(value: float, spread: float, widest: float, half: int = 20) -> Text:
@@ -152,7 +153,7 @@ def _lines() -> Callable[[Stand], None]:
         left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
         holes = "  ".join(f"{name} {value:+.2f}" for name, value in zip(stand.holes, stand.belief.mode, strict=True))
         print(
-            f"{row['frames']:.0f}/{stand.frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
+            f"{row['frames']:.0f}/{stand.frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}{of_few(stand.counted)}  "
             f"{left:.0f} s left at most  {holes}",
             file=sys.stderr,
             flush=True,

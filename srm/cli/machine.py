@@ -61,7 +61,9 @@ class Check:
             from srm.task.table import find_task
 
             return find_task(str(self.words)).words
-        raise TaskError(f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none'])}")
+        raise TaskError(
+            f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none']) or '; give minigrid or none'}"
+        )
 
     def _print(self, report: Report) -> None:
         if self.json:

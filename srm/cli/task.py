@@ -143,7 +143,9 @@ class DemoShow:
             raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
         task = find_task(self.task or demonstrations.task)
         if self.output is not None:
-            self.output.parent.mkdir(parents=True, exist_ok=True)
+            from srm.task.pictures import refuse_suffix
+
+            refuse_suffix(_free_path(self.output))
         _play(demonstrations, self.episode, task, self.pause)
         if self.output is not None:
             from srm.task.pictures import draw_demonstration

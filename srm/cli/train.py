@@ -26,6 +26,7 @@ from srm.errors import RunError
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun, versions
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.train.episodes import of_few
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Train:
         summary = run.finish()
         print(
             f"{folder}: {summary['frames']} frames in {summary['seconds']:.0f} s, return {_number(summary['return'])}"
+            f"{of_few(summary['episodes'])}"
         )
         return 0
 
@@ -141,7 +143,7 @@ class Eval:
         else:
             print(f"{task.env_id}, {len(found)} episodes, {self.play} actions; mean [95 % interval]")
             for name, estimate in told.items():
-                print(f"  {name:<8} {estimate}")
+                print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")
         return 0
 
 
@@ -188,7 +190,7 @@ def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]
         def show(stand: Stand) -> None:
             reached, success = (_number(stand.row[name]) for name in ("return", "success"))
             completed = int(stand.row["frames"])
-            note = _alone(stand)
+            note = f"{of_few(stand.counted)} {_alone(stand)}".strip()
             bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success, note=note)
 
         yield show
@@ -206,7 +208,7 @@ def _lines(frames: int) -> Callable[[Stand], None]:
         left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
         print(
             f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}  {left:.0f} s left  {_alone(stand)}".rstrip(),
+            f"success {_number(row['success'])}{of_few(stand.counted)}  {left:.0f} s left  {_alone(stand)}".rstrip(),
             file=sys.stderr,
             flush=True,
         )

@@ -128,7 +128,8 @@ def assignment_of(
         if broken:
             raise AssignmentError(
                 f"machine {machine.name}: the values break {broken[0]}"
-                f"{f' and {len(broken) - 1} more' if len(broken) > 1 else ''} of constraint {constraint.name}"
+                f"{f' and {len(broken) - 1} more' if len(broken) > 1 else ''} of constraint {constraint.name}; "
+                "mend them, or put first the constraint that they are to keep"
             )
     return assignment
 

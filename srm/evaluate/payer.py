@@ -13,18 +13,23 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Rollout
+from srm.trajectory import Events, Rollout
 
 
 def read_rollout(
     program: Program, vocabulary: Vocabulary, rollout: Rollout, carry: symbolic.Carry | None = None
 ) -> tuple[symbolic.Residual, symbolic.Carry]:
     """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
-    return symbolic.read(program, vocabulary.read(rollout), rollout.ended | rollout.cut, rollout.real, carry)
+    events = vocabulary.read(rollout)
+    if not isinstance(events, Events):
+        told = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
+        raise TrajectoryError(f"{told}; it must return srm.trajectory.Events, as docs/own_task.md shows")
+    return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
 
 
 class Payer:

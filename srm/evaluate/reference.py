@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,10 @@ class Ambiguous(SrmError):
             f"{where}: rules {first} and {second} of node {node} both hold (with {values}); "
             "make their guards exclude each other, or write `otherwise` between them"
         )
+        self._told = (node, first, second, where, dict(assignment))
+
+    def __reduce__(self) -> tuple[type[Ambiguous], tuple[Any, ...]]:
+        return Ambiguous, self._told  # it may be raised in another process
 
 
 class Repaid(NamedTuple):

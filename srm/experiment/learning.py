@@ -72,7 +72,7 @@ class Learning:
     task: Annotated[str, tyro.conf.Positional] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     machine: str | None = None
-    """the machine whose holes are inferred: a file or a name of the library; the task's first unless told"""
+    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless told"""
     constraint: str | None = None
     """which of the machine's constraints must hold, or none; its first unless told"""
     demos: Path | None = None
@@ -194,7 +194,7 @@ class LearningRun:
                         saved = now
                 speed = (round.frames - before) / max(now - start, 1e-9)
                 row = self._row(round, len(episodes))
-                yield Stand(row, self.frames, speed, round.belief, self.machine.hole_names)
+                yield Stand(row, self.frames, speed, self._recent.counted, round.belief, self.machine.hole_names)
                 if round.frames >= self.frames or self._recent.reached(self._goal):
                     break
             waiting = self._write(waiting)
@@ -251,6 +251,7 @@ class LearningRun:
         writer.text(EPISODES, dumps(recorded))
         means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
+        summary["episodes"] = self._recent.counted
         writer.finish(summary)
         self.holes.close()
         return summary

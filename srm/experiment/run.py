@@ -139,6 +139,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = json.loads(path.read_text())
     except FileNotFoundError:
         raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the -o of one that was begun") from None
+    except NotADirectoryError:
+        raise RunError(f"{folder} is a file; give the folder of a run") from None
     except (ValueError, OSError) as error:
         raise RunError(f"{path} cannot be read: {error}") from None
     if not isinstance(config, dict):
@@ -171,7 +173,8 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
 def refuse_taken(folder: Path) -> None:
     """Before anything is built for a run that could not be written there."""
     if folder.exists():
-        raise RunError(f"{folder} exists, and a run is never overwritten: choose another -o, or --resume {folder}")
+        resume = f", or --resume {folder}" if (folder / CONFIG).exists() else ""
+        raise RunError(f"{folder} exists, and is never overwritten: choose another -o{resume}")
 
 
 def policy_file(folder: Path) -> Path:
@@ -181,7 +184,7 @@ def policy_file(folder: Path) -> Path:
         return folder / POLICY
     found = checkpoints(folder)
     if not found:
-        raise RunError(f"{folder} has neither {POLICY} nor a checkpoint yet")
+        raise RunError(f"{folder} has neither {POLICY} nor a checkpoint: nothing of its policy was saved, or kept")
     return found[-1]
 
 

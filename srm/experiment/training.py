@@ -108,6 +108,7 @@ class Progress:
     row: dict[str, float]  # of the log
     frames: int  # to be played in all
     speed: float  # frames a second of this process, since it began
+    counted: int  # episodes of which the row has the means
 
 
 class TrainingRun:
@@ -194,7 +195,8 @@ class TrainingRun:
                 if now - saved >= self.training.checkpoint_seconds:
                     self._save()
                     saved = now
-                yield Progress(row, self.frames, (round.frames - before) / max(now - start, 1e-9))
+                speed = (round.frames - before) / max(now - start, 1e-9)
+                yield Progress(row, self.frames, speed, self._recent.counted)
                 if self._recent.reached(self._goal):
                     break
         except NotFinite as problem:
@@ -238,6 +240,7 @@ class TrainingRun:
         write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
         means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
+        summary["episodes"] = self._recent.counted
         self.writer.finish(summary)
         return summary
 

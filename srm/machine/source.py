@@ -166,9 +166,10 @@ def read_source(path: str | Path) -> Source:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise MachineError(
-            f"{_printable(str(path))}: cannot be read ({reason}); give the path of an .srm file"
-        ) from None
+        remedy = (
+            "give one of its .srm files" if isinstance(error, IsADirectoryError) else "give the path of an .srm file"
+        )
+        raise MachineError(f"{_printable(str(path))}: cannot be read ({reason}); {remedy}") from None
     return source_of(data, str(path))
 
 
@@ -181,6 +182,8 @@ def source_of(data: bytes | str, file: str) -> Source:
     try:
         return Source(file, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
+        if b"\0" in data:
+            raise MachineError(f"{file}: not a text file, so this is not a machine; give an .srm file") from None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise MachineError(

@@ -48,6 +48,9 @@ def sampled(log: Columns, most: int = MOST_POINTS) -> dict[str, list[float | Non
     return {name: [_short(values[place]) for place in chosen] for name, values in log.items()}
 
 
+WINDOW = 100  # episodes that a return is the mean of, if so many have ended
+
+
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}") if abs(value) < 1e5 else value
 
@@ -79,7 +82,10 @@ def _sentence(run: LearningRun) -> Markup:
     holes = counted(len(run.machine.holes), "hole")
     reached = "no episode has ended"
     if known["return"] is not None:
-        reached = f"a return of {number(known['return'])}, with {share(known['success'])} of its episodes solved,"
+        ended = known.get("episodes", WINDOW) if run.summary else WINDOW
+        few = f" in the {counted(ended, 'episode')} that ended" if ended < WINDOW else ""
+        solved = f"{share(known['success'])} of its episodes"
+        reached = f"a return of {number(known['return'])}{few}, with {solved} solved,"
     seed = run.settings.get("seed")
     spent = f"{whole(known['frames'])} frames and {duration(known['seconds'])}"
     if run.summary is None:

@@ -52,10 +52,14 @@ def moments(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[
             yield Moment(picture, (said, *told[step]), bool(told[step]))
 
 
-def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, path: Path, pause: float) -> None:
-    """Writes a GIF, with `pause` seconds a step, or a PNG, by the file's name."""
+def refuse_suffix(path: Path) -> None:
     if path.suffix not in (".gif", ".png"):
         raise DemonstrationError(f"{path}: a demonstration is drawn as .gif or .png")
+
+
+def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, path: Path, pause: float) -> None:
+    """Writes a GIF, with `pause` seconds a step, or a PNG, by the file's name."""
+    refuse_suffix(path)
     shown = list(moments(demonstrations, index, task))
     if path.suffix == ".png":
         _strip([_framed(moment) for moment in shown if moment.eventful]).save(path)

@@ -57,10 +57,18 @@ class EpisodeBook:
         return Episodes(world, at_end[0] - before[0], at_end[1] - before[1])
 
 
+WINDOW = 100
+
+
+def of_few(counted: int) -> str:
+    """What is said after a mean of fewer episodes than a curve averages: those that end first are the short ones, and solved."""
+    return "" if counted in (0, WINDOW) else " of 1 episode" if counted == 1 else f" of {counted} episodes"
+
+
 class Recent:
     """The last hundred episodes, for a curve that can be read."""
 
-    def __init__(self, size: int = 100, past: list[list[float]] | None = None) -> None:
+    def __init__(self, size: int = WINDOW, past: list[list[float]] | None = None) -> None:
         self._last: deque[list[float]] = deque(past or [], maxlen=size)  # [return, length]
 
     def add(self, episodes: Episodes) -> None:
@@ -76,6 +84,10 @@ class Recent:
     def reached(self, goal: float | None) -> bool:
         """Whether as many episodes as are kept have this mean return."""
         return goal is not None and len(self._last) == self._last.maxlen and self.means()["return"] >= goal
+
+    @property
+    def counted(self) -> int:
+        return len(self._last)
 
     def past(self) -> list[list[float]]:
         """What a checkpoint keeps."""

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from srm.chance import stream
 from srm.task.worlds import Worlds
 from srm.train.collect import Player
 from srm.train.episodes import EpisodeBook, Episodes
 from srm.train.nets import Net
 from srm.trajectory import Rollout
+
+DRAWS = 2000
 
 
 def trial(
@@ -59,15 +62,16 @@ class Estimate:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+    def __format__(self, digits: str) -> str:
+        return f"{self.mean:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
 
 
 def mean_estimate(values: np.ndarray) -> Estimate:
-    """Normal approximation; a single value has no spread, and its interval is itself."""
-    mean = float(values.mean())
-    half = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Estimate(mean, mean - half, mean + half)
+    """Percentiles of means of bootstrap draws, which stay among the values; a single one has no spread, and is its own interval."""
+    chance = stream(0, "bootstrap of a trial")
+    means = [values[chance.integers(len(values), size=len(values))].mean() for _ in range(DRAWS)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Estimate(float(values.mean()), float(low), float(high))
 
 
 def share_estimate(hits: np.ndarray) -> Estimate:
@@ -75,4 +79,4 @@ def share_estimate(hits: np.ndarray) -> Estimate:
     n, p, z = len(hits), float(hits.mean()), 1.96
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return Estimate(p, middle - half, middle + half)
+    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair

@@ -94,6 +94,7 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         ),
         (("demo", "show", "doorkey", "-e", "10"), "has episodes 0 to 9, not 10"),
         (("demo", "show", "doorkey", "--pause", "-1"), "--pause -1.0: give a number that is 0 or more"),
+        (("demo", "show", "doorkey", "-o", __file__), "exists, and is not written over"),
         (("demo", "show", "doorkey", "-o", "x.bmp"), "x.bmp: a demonstration is drawn as .gif or .png"),
         (("demo", "doorkey", "--seed", "-1"), "seed -1: seeds are 0 or more"),
         (("demo", "doorkey", "-o", "/dev/null/x.npz"), "/dev/null: "),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -167,5 +169,8 @@ start one
     over = np.zeros((1, 1), np.bool_)
     residual, _ = symbolic.read(Program(machine, MINIGRID_WORDS), events_of(["open_door"]), over, ~over)
     assert batched.pay(residual, np.array([[-1.0], [1.0]])).pay.tolist() == [[0.0], [1.0]]
-    with pytest.raises(Ambiguous, match=r"step 0 of world 0: rules first and second of node one .*\(with \?a = 2\)"):
+    with pytest.raises(
+        Ambiguous, match=r"step 0 of world 0: rules first and second of node one .*\(with \?a = 2\)"
+    ) as raised:
         batched.pay(residual, np.array([[1.0], [2.0]]))
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # it may come from another process

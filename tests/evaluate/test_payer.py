@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from srm.errors import AssignmentError, MachineError
+from srm.errors import AssignmentError, MachineError, TrajectoryError
 from srm.evaluate.payer import Payer
 from srm.machine.parse import find_machine, parse
 from srm.trajectory import Rollout, as_rollout
@@ -30,6 +32,15 @@ def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
     assert payer(rollout_of(2))[:, 0].tolist() == [0.1, 0.5]
     payer.vocabulary = Told(events_of(SECOND))
     assert payer(rollout_of(3, ends=1))[:, 0].tolist() == [-0.5, 1.0, 0.1]  # the key again, in a new episode
+
+
+def test_a_vocabulary_that_does_not_return_events_is_named() -> None:
+    class Wrong(Told):
+        def read(self, rollout: Rollout) -> Any:
+            return {"pick_up_key": 1}
+
+    with pytest.raises(TrajectoryError, match=r"Wrong\.read returned dict; it must return srm\.trajectory\.Events"):
+        Payer(find_machine("doorkey_handset"), Wrong(events_of(FIRST)))(rollout_of(2))
 
 
 def test_values_take_the_place_of_those_in_the_machine_and_must_keep_its_constraint() -> None:

@@ -33,7 +33,7 @@ def test_an_assignment_that_keeps_the_constraint_is_shown():
 def test_contradicting_atoms_are_named_and_no_others():
     machine = small('    "least" ?a >= 1\n    ?c <= 3\n    ?b <= 0\n    "order" ?a <= ?b')
     (error,) = check(machine).of("constraint", "error")
-    assert error.message == "cannot be met: these contradict each other"
+    assert error.message == "cannot be met: these contradict each other; what follows is asked without the constraint"
     assert error.witness.atoms == ('"least" ?a >= 1', "?b <= 0", '"order" ?a <= ?b')
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srm.train.collect import Player
-from srm.train.episodes import EpisodeBook, Episodes, Recent
+from srm.train.episodes import EpisodeBook, Episodes, Recent, of_few
 from srm.train.nets import Net, NetConfig
 from srm.train.ppo import towers
 from srm.train.trial import mean_estimate, share_estimate, trial
@@ -40,6 +40,7 @@ def test_recent_episodes_are_the_last_hundred() -> None:
     recent.add(Episodes(np.zeros(4), np.array([9.0, 0.0, 0.5, 1.0]), np.array([1, 2, 3, 4])))
     assert recent.means() == pytest.approx({"return": 0.5, "success": 2 / 3, "length": 3})
     assert Recent(3, recent.past()).means() == recent.means()
+    assert [of_few(count) for count in (0, 1, 99, 100)] == ["", " of 1 episode", " of 99 episodes", ""]
 
 
 @MODES
@@ -51,7 +52,12 @@ def test_every_world_plays_its_share_of_a_trial(within_step: bool) -> None:
 
 
 def test_intervals() -> None:
-    assert mean_estimate(np.array([1.0, 3.0])).low == pytest.approx(2 - 1.96)
+    # Of two draws from (1, 3) a quarter are both 1, so 2.5 % of the means are no lower than 1.
+    assert (mean_estimate(np.array([1.0, 3.0])).low, mean_estimate(np.array([1.0, 3.0])).high) == (1, 3)
+    many = mean_estimate(np.random.default_rng(0).normal(size=400))
+    assert many.high - many.low == pytest.approx(2 * 1.96 / 20, rel=0.1)
     assert mean_estimate(np.array([1.0])).high == 1
+    assert f"{mean_estimate(np.array([1.0])):.1f}" == "1.0 [1.0, 1.0]"
+    assert share_estimate(np.zeros(10, bool)).low == 0
     all_hit = share_estimate(np.ones(100, bool))
     assert (all_hit.mean, round(all_hit.low, 3), round(all_hit.high, 3)) == (1, 0.963, 1)

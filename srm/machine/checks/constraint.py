@@ -91,7 +91,13 @@ def find_contradiction(subject: Subject) -> Finding | None:
         return None
     place = f"constraint {subject.constraint.name}"
     witness = Witness(atoms=tuple(map(row_text, core)))
-    return Finding("error", "constraint", place, "cannot be met: these contradict each other", witness)
+    return Finding(
+        "error",
+        "constraint",
+        place,
+        "cannot be met: these contradict each other; what follows is asked without the constraint",
+        witness,
+    )
 
 
 def encode(condition: Condition) -> Any:

@@ -25,6 +25,7 @@ from srm.report.run import Columns, LearningRun, evenly, flattened, read_run
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
 MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
+WINDOW = 100  # episodes that a return is the mean of, if so many have ended
 
 
 def write_report(folder: Path) -> Path:
@@ -46,9 +47,6 @@ def sampled(log: Columns, most: int = MOST_POINTS) -> dict[str, list[float | Non
     """The columns with at most so many rows, evenly chosen, the first and the last among them."""
     chosen = evenly(len(next(iter(log.values()))), most)
     return {name: [_short(values[place]) for place in chosen] for name, values in log.items()}
-
-
-WINDOW = 100  # episodes that a return is the mean of, if so many have ended
 
 
 def _short(value: float | None) -> float | None:

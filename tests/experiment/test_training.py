@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import json
-import multiprocessing
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
-from srm.experiment.part import WATCHED, Partner
+from srm.experiment.part import Partner
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun, command
@@ -20,11 +19,9 @@ from srm.infer.imitation import ImitationConfig
 from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import find_task
-from srm.train.episodes import Episodes
 from srm.train.make import LearnerConfig
 from srm.train.nets import NetConfig
 from srm.train.ppo import PpoConfig
-from srm.train.together import Exchange, Meeting
 from tests.infer.play import demonstrations
 from tests.train.clockwork import Clockwork
 
@@ -287,24 +284,6 @@ def test_a_run_whose_second_core_is_busy_goes_on_with_one(tmp_path: Path, monkey
     rounds = TrainingRun.resume(tmp_path / "run", frames=400).rounds()
     assert next(rounds).row["cores"] == 2  # it may be free by now
     rounds.close()
-
-
-@pytest.mark.parametrize(("worked", "hinders"), [(0.54, True), (0.56, False)])
-def test_a_second_process_hinders_if_the_first_would_be_sooner_alone(
-    worked: float, hinders: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rounds of a second, of which the first works so much for its 0.55 of the worlds: 0.98 or 1.02 seconds for all of them."""
-    context = multiprocessing.get_context("spawn")
-    mine, other = context.Pipe()
-    partner = Partner(mine, Exchange(Meeting.of(context, 1), 0, 0.55, lambda: True))
-    clock = iter([value for k in range(WATCHED) for value in ((9.0 * k, k), (9.0 * k + 1, k + worked))])
-    monkeypatch.setattr(partner, "_clock", lambda: np.array(next(clock)))
-    for _ in range(WATCHED):
-        assert not partner.hinders  # too early to tell
-        partner.begin()
-        other.send(Episodes(np.zeros(0), np.zeros(0), np.zeros(0)))
-        partner.finish()
-    assert partner.hinders == hinders
 
 
 def test_a_world_that_two_cores_cannot_share_is_refused(tmp_path: Path) -> None:

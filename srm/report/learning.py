@@ -15,6 +15,7 @@ from srm.experiment.run import write_bytes
 from srm.machine.draw import svg
 from srm.machine.model import Constraint
 from srm.report.checks import findings, margin_table, summary
+from srm.report.collect import SURE
 from srm.report.holes import posterior_table
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, duration, number, share, whole
@@ -25,7 +26,6 @@ from srm.report.run import Columns, LearningRun, evenly, flattened, read_run
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
 MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
-WINDOW = 100  # episodes that a return is the mean of, if so many have ended
 
 
 def write_report(folder: Path) -> Path:
@@ -80,8 +80,8 @@ def _sentence(run: LearningRun) -> Markup:
     holes = counted(len(run.machine.holes), "hole")
     reached = "no episode has ended"
     if known["return"] is not None:
-        ended = known.get("episodes", WINDOW) if run.summary else WINDOW
-        few = f" in the {counted(ended, 'episode')} that ended" if ended < WINDOW else ""
+        ended = known.get("episodes", SURE) if run.summary else SURE
+        few = f" in the {counted(ended, 'episode')} that ended" if ended < SURE else ""
         solved = f"{share(known['success'])} of its episodes"
         reached = f"a return of {number(known['return'])}{few}, with {solved} solved,"
     seed = run.settings.get("seed")

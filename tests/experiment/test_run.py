@@ -194,6 +194,9 @@ def test_two_writers_of_one_run_are_refused(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="file is a file; give the folder of a run"):
+        RunWriter.resume(tmp_path / "file")
     with pytest.raises(RunError, match="is not a run"):
         RunWriter.resume(tmp_path)
     (tmp_path / "config.json").write_text("[1, 2")

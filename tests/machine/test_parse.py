@@ -167,6 +167,12 @@ def test_an_unknown_machine_is_told_with_a_near_name() -> None:
         find_machine("dorkey")
 
 
+def test_a_file_of_another_kind_is_told(tmp_path: Path) -> None:
+    (tmp_path / "demos.npz").write_bytes(b"PK\3\4\0\xff\xfe")
+    with pytest.raises(MachineError, match=r"demos\.npz: not a text file, so this is not a machine"):
+        load(tmp_path / "demos.npz")
+
+
 @pytest.mark.parametrize("path", ["missing.srm", ".", "a\0b.srm", "x" * 5000, "", "~/x.srm"])
 def test_files_that_cannot_be_read_are_told(path: str) -> None:
     with pytest.raises(MachineError, match=r"cannot be read \(.*\); give .* .srm file"):

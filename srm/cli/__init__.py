@@ -13,9 +13,11 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any, NamedTuple, get_args
 
 from srm.errors import SettingError, SrmError, near
 
@@ -98,11 +100,35 @@ def parse(verb: str, arguments: Sequence[str]) -> Any:
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            return tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.meaning)
+            return tyro.cli(
+                action, args=arguments, prog=f"srm {verb}", description=row.meaning, registry=_plain_optionals()
+            )
     except SystemExit as ended:
         if not ended.code:
             raise
         raise SettingError(f"{_complaint(said.getvalue())} `srm {verb} --help` tells the flags") from None
+
+
+def _plain_optionals() -> Any:
+    """`INT` in place of `{None}|INT` in helps, and one reason in place of two, for flags that may be left out."""
+    from tyro.constructors import ConstructorRegistry, PrimitiveTypeInfo
+
+    registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def optional(flag: PrimitiveTypeInfo) -> Any:
+        kinds = get_args(flag.type)
+        if len(kinds) != 2 or kinds[1] is not NoneType:
+            return None
+        told: Any = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kinds[0], flag.markers))
+        return replace(
+            told,
+            instance_from_str=lambda words: None if words == ["None"] else told.instance_from_str(words),
+            is_instance=lambda value: value is None or told.is_instance(value),
+            str_from_instance=lambda value: ["None"] if value is None else told.str_from_instance(value),
+        )
+
+    return registry
 
 
 def _complaint(said: str) -> str:

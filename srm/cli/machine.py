@@ -18,14 +18,14 @@ from srm.task.minigrid_words import MINIGRID_WORDS
 if TYPE_CHECKING:
     from srm.machine.checks.report import Report
 
-File = Annotated[str, tyro.conf.Positional]
+Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
 
 
 @dataclass(frozen=True)
 class Check:
     """prove what can be proved about a machine before any training; exits with 1 if there are errors"""
 
-    file: File
+    file: Source
     """an .srm file, or the name of a machine that ships with the package"""
     constraint: str | None = None
     """name of the constraint to assume, or none; the first of the machine unless told"""
@@ -80,7 +80,7 @@ class Check:
 class Show:
     """print a machine in the terminal, coloured; plain, and readable as a file, when piped"""
 
-    file: File
+    file: Source
     """an .srm file, or the name of a machine that ships with the package"""
 
     def run(self) -> int:
@@ -96,7 +96,7 @@ class Show:
 class Draw:
     """draw machines as SVG, Mermaid and DOT"""
 
-    files: tyro.conf.Positional[tuple[str, ...]]
+    files: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="MACHINE ...")]
     """.srm files, or names of machines that ship with the package"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """where to write: a file (its suffix tells the format), a folder, or - for the terminal"""
@@ -153,7 +153,7 @@ class Draw:
 class Import:
     """turn a machine of the reward_machines package into an .srm file, without running it"""
 
-    file: File
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
     """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """the .srm file to write; the terminal (-) unless told"""

@@ -69,7 +69,7 @@ LEARNT, POSTERIOR, CHECK = "learnt.srm", "posterior.json", "check.json"
 class Learning:
     """What is learnt, from what, for how long."""
 
-    task: Annotated[str, tyro.conf.Positional] = ""
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     machine: str | None = None
     """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless told"""

@@ -59,7 +59,7 @@ QUICK = PpoConfig(worlds=32, minibatches=4, learning_rate=5e-4, advantage_floor=
 class Training:
     """What is trained, on what, for how long."""
 
-    task: Annotated[str, tyro.conf.Positional] = ""
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them"""
     reward: str = TASK
     """what the policy is paid: `task` for the task's own reward, a machine (a file or a name of the library), or `gail` or `gan_gcl` for acting as in demonstrations"""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from srm.cli import main
+from srm.cli import main, parse
 
 SMALL = [
     "--ppo.worlds",
@@ -95,6 +95,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["doorkey", "--framse", "3"], "--framse, 3; did you mean --frames? `srm train --help` tells"),
         (["doorkey", "--net", "rnn"], "invalid choice 'rnn' for argument '--net'"),
         (["doorkey", "--frames", "many"], "invalid literal for int() with base 10: 'many'; `srm train"),
+        (["doorkey", "-n", "2.5"], "-n/--count: invalid literal for int() with base 10: '2.5'; `srm train"),
         (["--resume", "nowhere"], "is not a run"),
         (
             ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.worlds", "8", "-o", "x"],
@@ -104,7 +105,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
     ],
     ids=[
         *("no task", "unknown task", "unknown machine", "settings", "seed", "minibatches", "idle flag"),
-        *("idle part", "unknown flag", "unknown choice", "no number", "no run"),
+        *("idle part", "unknown flag", "unknown choice", "no number", "no whole number", "no run"),
         *("lost flags", "lost task"),
     ],
 )
@@ -121,6 +122,14 @@ def test_what_a_user_can_mend_is_told_in_a_line(
     assert problem in said
     assert "Traceback" not in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_flag_that_may_be_left_out_can_be_told_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    told = parse("train", ["doorkey", "--ppo.value-clip", "None", "--stop-at", "0.5"])
+    assert (told.training.learning.ppo.value_clip, told.training.stop_at) == (None, 0.5)
+    with pytest.raises(SystemExit):
+        parse("train", ["--help"])
+    assert "--stop-at FLOAT " in capsys.readouterr().out
 
 
 def test_an_existing_run_is_refused_with_the_way_on(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

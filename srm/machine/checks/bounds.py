@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import z3
 
 from srm.machine.affine import ONE, Form, add
 from srm.machine.checks.conditions import Reading, Sign, counters_of, every, needed_signs, negate, negated, sign
-from srm.machine.checks.farming import Loop, Recurring, Wear, wears
+from srm.machine.checks.farming import Loop, Recurring, Wear, may_be_repaid, wears
 from srm.machine.checks.moves import LONGEST_LOOP, Move, rows_of, within
 from srm.machine.checks.report import Finding, Step, Witness, form_text, fraction_text, place_of
 from srm.machine.checks.rules import rule_text
@@ -32,7 +33,7 @@ MOST_TRIED = 1000  # ways of beginning it
 def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop: Loop, recurring: Recurring) -> str:
     """Which guard ends the loop, and after how many rounds."""
     between = _between(moves, loop)
-    if not subject.open_holes:
+    if not subject.open_holes and not any(signals for _, signals in (move.reads for move in loop.moves)):
         rounds, total = rounds_of(subject, loop.moves)
         if not rounds:
             return f"its moves cannot follow one another from counters at 0{between}"
@@ -44,11 +45,12 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         ends = f"the guard of {_rule(worn[0])} ends it" if worn else "what it pays falls"
         return f"{ends} as its counters grow"
     said = []
+    steady = not may_be_repaid(subject, loop, recurring)
     for wear in _distinct(found):
-        text = f"the guard of {_rule(wear)} allows at most {_part(wear.start)} / {_part(wear.by)} + 1 rounds"
+        text = f"the guard of {_rule(wear)} allows at most {_most_rounds(wear)}"
         if prover.can(every((sign(loop.pay, ">"), negate(wear.when)))) is not False:
             text += f" where {form_text(wear.by)} > 0"
-        small = prover.can(sign(add(loop.pay, negated(wear.by)), ">")) is False
+        small = steady and prover.can(sign(add(loop.pay, negated(wear.by)), ">")) is False
         said.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
     return "; ".join(said) + between
 
@@ -59,6 +61,14 @@ def _distinct(found: Sequence[Wear]) -> list[Wear]:
 
 def _rule(wear: Wear) -> str:
     return rule_text(wear.move.rule) if wear.move.rule else f"{wear.move.letter} at {wear.move.node}"
+
+
+def _most_rounds(wear: Wear) -> str:
+    if {*wear.start, *wear.by} - {ONE}:
+        return f"{_part(wear.start)} / {_part(wear.by)} + 1 rounds"
+    start, by = (form.get(ONE, Fraction(0)) for form in (wear.start, wear.by))
+    rounds = ceil(start / by) if wear.sign.relation == ">" else floor(start / by) + 1
+    return f"{rounds} round{'s' * (rounds != 1)}"
 
 
 def _part(form: Form) -> str:
@@ -115,7 +125,9 @@ def largest_total(
     plan = _plan(subject, times)
     told = Tally({f"{move.letter}{'' if move.rule else ' (idle)'}": times[move] for move in times})
     listed = ", ".join(f"{count} {letter}" for letter, count in told.items())
-    how = f"is {fraction_text(total)}" if plan else f"is at most {fraction_text(total)}"
+    how = f"is {'' if plan else 'at most '}{fraction_text(total)}"
+    if any(may_be_repaid(subject, loop, recurring) for loop in loops):
+        how += " before hindsight"
     between = "".join(dict.fromkeys(_between(moves, loop) for loop in loops))
     steps = tuple(Step(m.node, m.letter.events, m.label, form_text(dict(m.pay))) for m in plan or ())
     yield Finding(
@@ -140,6 +152,8 @@ def _spoilt(subject: Subject, plan: Sequence[Move]) -> Iterator[Finding]:
     for node in nodes:
         for rule, _ in subject.rules_of(node):
             form = subject.form(rule.pay)
+            if any(monomial.signals for monomial in form):
+                continue  # depends on what is met on the way
             before, after = (Reading(counters=counts).value(form) for counts in (begin, counters))
             if rule.target not in (None, *nodes) and after < 0 < before:
                 pays = f"{rule_text(rule)} pays {fraction_text(after)} after that, {fraction_text(before)} without"

@@ -12,7 +12,7 @@ so if every loop that can pay wears out, no run can gain without end, however it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -62,7 +62,10 @@ class Loop:
 
     @property
     def pay(self) -> Form:
-        return add(*(dict(move.pay) for move in self.moves))
+        """What a round pays. Each move meets counters and signals at another time, so where several read them each has its own."""
+        pays = [dict(move.pay) for move in self.moves]
+        reading = sum(any(monomial.counters or monomial.signals for monomial in pay) for pay in pays)
+        return add(*(apart(pay, number) if reading > 1 else pay for number, pay in enumerate(pays, start=1)))
 
     @property
     def paid(self) -> int:
@@ -92,7 +95,10 @@ def can_gain(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
 
     Hindsight may re-pay a step later, so each step counts as the best of its own pay and every re-pay it may get.
     """
-    options = [finally_paid(subject, move, recurring) for move in loop.moves]
+    options = [
+        [apart(form, number) for form in finally_paid(subject, move, recurring)]
+        for number, move in enumerate(loop.moves, start=1)
+    ]
     size = 1
     for option in options:
         size *= len(option)
@@ -108,14 +114,27 @@ def gains_as_it_goes(subject: Subject, loop: Loop, recurring: Recurring) -> Cond
     """
     conditions: list[Condition] = []
     total: Form = {}
-    for number, move in enumerate(dict.fromkeys(loop.moves)):
-        if len(finally_paid(subject, move, recurring)) > 1:
-            return Every()  # hindsight reads counters at another time
-        counters, signals = ({name: f"{name} at move {number}" for name in names} for names in move.reads)
-        conditions.append(rename(move.condition, counters, signals))
-        pay = rename_form(dict(move.pay), counters, signals)
-        total = add(total, scale(pay, Fraction(loop.moves.count(move))))
+    if may_be_repaid(subject, loop, recurring):
+        return Every()  # hindsight reads counters at another time
+    for number, move in enumerate(dict.fromkeys(loop.moves), start=1):
+        conditions.append(rename(move.condition, *(_own(names, number) for names in move.reads)))
+        total = add(total, scale(apart(dict(move.pay), number), Fraction(loop.moves.count(move))))
     return every((*conditions, sign(total, ">")))
+
+
+def apart(form: Form, number: int) -> Form:
+    """The form with names of its own for the counters and signals that the move with this number reads."""
+    counters = {name for monomial in form for name in monomial.counters}
+    signals = {name for monomial in form for name in monomial.signals}
+    return rename_form(form, _own(counters, number), _own(signals, number))
+
+
+def _own(names: Iterable[str], number: int) -> dict[str, str]:
+    return {name: f"{name} at move {number}" for name in names}
+
+
+def may_be_repaid(subject: Subject, loop: Loop, recurring: Recurring) -> bool:
+    return any(len(finally_paid(subject, move, recurring)) > 1 for move in loop.moves)
 
 
 def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[Form]:
@@ -206,7 +225,7 @@ def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     for parts in pays:
         parts.pop(ONE, None)
     varying = any(reading.signals for parts in pays for reading in parts)
-    if varying or any(len(finally_paid(subject, move, recurring)) > 1 for move in moves):
+    if varying or may_be_repaid(subject, loop, recurring):
         return guards
     falls = [found for parts in pays if (found := _falls(parts, loop, recurring)) is not None]
     none_grows = every(sign(part, "<=") for parts in pays for part in parts.values())

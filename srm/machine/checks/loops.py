@@ -13,7 +13,7 @@ from functools import cached_property
 from srm.machine.affine import add
 from srm.machine.checks.bounds import describe_bound, largest_total, rounds_of
 from srm.machine.checks.conditions import Condition, counters_of, every, negate, negated, sign
-from srm.machine.checks.farming import Loop, Recurring, can_gain, finally_paid, gains_as_it_goes, wears_out
+from srm.machine.checks.farming import Loop, Recurring, can_gain, gains_as_it_goes, may_be_repaid, wears_out
 from srm.machine.checks.letters import TooManyLetters
 from srm.machine.checks.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
 from srm.machine.checks.report import Finding, Step, form_text, place_of
@@ -35,7 +35,7 @@ class Verdict:
 
 
 def check_farming(subject: Subject, prover: Prover, living: Living) -> Iterator[Finding]:
-    nodes = [node.name for node in subject.machine.nodes if node.name in living.reached and not node.accepting]
+    nodes = [node.name for node in subject.machine.nodes if node.name in living.reached and node.rules]
     try:
         moves = find_moves(subject, prover, living, nodes)
     except TooManyLetters as reason:
@@ -95,7 +95,7 @@ class _Ground:
             yield from largest_total(self.subject, self.moves, self.loops, self.recurring)
 
     def _may_be_repaid(self, loop: Loop) -> bool:
-        return any(len(finally_paid(self.subject, move, self.recurring)) > 1 for move in loop.moves)
+        return may_be_repaid(self.subject, loop, self.recurring)
 
     # Judging
 

@@ -10,6 +10,24 @@ from typing import Any
 from srm.errors import SettingError
 
 
+def number_of(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ValueError(f"{word} is no number") from None
+
+
+def whole(word: str) -> int:
+    """A whole number, of which 1e6 is one."""
+    try:
+        return int(word)
+    except ValueError:
+        number = number_of(word)
+    if not number.is_integer():
+        raise ValueError(f"{word} is no whole number")
+    return int(number)
+
+
 @dataclass(frozen=True)
 class Range:
     told: str

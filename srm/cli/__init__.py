@@ -20,6 +20,7 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args
 
 from srm.errors import SettingError, SrmError, near
+from srm.settings import number_of, whole
 
 
 class Verb(NamedTuple):
@@ -101,7 +102,7 @@ def parse(verb: str, arguments: Sequence[str]) -> Any:
     try:
         with redirect_stderr(said):
             return tyro.cli(
-                action, args=arguments, prog=f"srm {verb}", description=row.meaning, registry=_plain_optionals()
+                action, args=arguments, prog=f"srm {verb}", description=row.meaning, registry=_plain_values()
             )
     except SystemExit as ended:
         if not ended.code:
@@ -109,11 +110,24 @@ def parse(verb: str, arguments: Sequence[str]) -> Any:
         raise SettingError(f"{_complaint(said.getvalue())} `srm {verb} --help` tells the flags") from None
 
 
-def _plain_optionals() -> Any:
-    """`INT` in place of `{None}|INT` in helps, and one reason in place of two, for flags that may be left out."""
-    from tyro.constructors import ConstructorRegistry, PrimitiveTypeInfo
+def _plain_values() -> Any:
+    """How values are told: a million may be 1e6, and a flag that may be left out takes `INT` in its help, not `{None}|INT`."""
+    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
     registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def number(flag: PrimitiveTypeInfo) -> Any:
+        if flag.type not in (int, float):
+            return None
+        kind = flag.type
+
+        def told(words: list[str]) -> float:
+            return whole(words[0]) if kind is int else number_of(words[0])
+
+        return PrimitiveConstructorSpec(
+            1, kind.__name__.upper(), told, lambda value: isinstance(value, kind), lambda value: [str(value)]
+        )
 
     @registry.primitive_rule
     def optional(flag: PrimitiveTypeInfo) -> Any:

@@ -172,6 +172,8 @@ def _write(path: Path | None, text: str) -> None:
     if path is None or str(path) == "-":
         sys.stdout.write(text)
         return
+    from srm.experiment.run import write_bytes
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_bytes(path, text.encode())
     print(f"wrote {path}")

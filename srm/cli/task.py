@@ -135,13 +135,12 @@ class DemoShow:
         ZERO_OR_MORE.refuse_outside(self, "--", "pause")
 
     def run(self) -> int:
-        from srm.task.demos import find_file, load
+        from srm.task.demos import find_file, load_told
 
         path = find_file(self.file)
-        demonstrations = load(path)
+        demonstrations, task = load_told(path, self.task)
         if not 0 <= self.episode < len(demonstrations):
             raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
-        task = find_task(self.task or demonstrations.task)
         if self.output is not None:
             from srm.task.pictures import refuse_suffix
 

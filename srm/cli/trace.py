@@ -10,11 +10,11 @@ from tyro.conf import Positional, arg
 
 from srm.errors import AssignmentError, DemonstrationError
 from srm.machine.parse import find_machine
-from srm.task.table import find_task
 
 if TYPE_CHECKING:
     from srm.evaluate.trace import Trace as Traced
     from srm.machine.model import Machine
+    from srm.task.table import Task
     from srm.trajectory import Demonstrations
 
 
@@ -38,8 +38,7 @@ class Trace:
     def run(self) -> int:
         from srm.evaluate.trace import trace
 
-        demonstrations = self._demonstrations()
-        task = find_task(self.task or demonstrations.task)
+        demonstrations, task = self._demonstrations()
         machine = find_machine(self.machine, {task.words.name: task.words})
         values = self._values(machine)
         chosen = range(len(demonstrations)) if self.demo is None else (self.demo,)
@@ -51,14 +50,14 @@ class Trace:
             self._print_text(machine, values, traces, demonstrations)
         return 0
 
-    def _demonstrations(self) -> Demonstrations:
-        from srm.task.demos import find_file, load
+    def _demonstrations(self) -> tuple[Demonstrations, Task]:
+        from srm.task.demos import find_file, load_told
 
         path = find_file(self.file)
-        found = load(path)
+        found, task = load_told(path, self.task)
         if self.demo is not None and not 0 <= self.demo < len(found):
             raise DemonstrationError(f"{path}: has demonstrations 0 to {len(found) - 1}, not {self.demo}")
-        return found
+        return found, task
 
     def _values(self, machine: Machine) -> dict[str, float]:
         written = {hole.name: hole.value for hole in machine.holes if hole.value is not None}

@@ -22,7 +22,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -34,7 +34,16 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.run import POLICY, Checkpoint, RunWriter, as_json, read_config, refuse_taken, write_weights
+from srm.experiment.run import (
+    POLICY,
+    Checkpoint,
+    RunWriter,
+    as_json,
+    read_config,
+    refuse_finished,
+    refuse_taken,
+    write_weights,
+)
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -50,7 +59,7 @@ from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
 from srm.infer.posterior import QUANTILES, Posterior, exercised, posterior
-from srm.machine.check import check
+from srm.machine.check import check, refuse_unfit
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ONE_OR_MORE, ZERO_OR_MORE
@@ -85,7 +94,7 @@ class Learning:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights, actions and draws"""
-    cores: int = 0
+    cores: Literal[0, 1, 2] = 0
     """2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
     as_printed: bool = False
     """the paper's algorithm exactly as printed, without what was found to matter since"""
@@ -97,7 +106,7 @@ class Learning:
     inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
 
     def __post_init__(self) -> None:
-        ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "cores", "checkpoint_seconds")
+        ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "checkpoint_seconds")
         ONE_OR_MORE.refuse_outside(self, "--", "episodes")
         NUMBER.refuse_outside(self, "--", "stop_at")
 
@@ -138,6 +147,7 @@ class LearningRun:
         self.holes = (Beside if (learning.cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._exercised_before: list[int] = state.get("exercised", [0] * len(machine.holes))
+        self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
         self._goal = learning.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -152,21 +162,26 @@ class LearningRun:
         run = LearningRun(learning, machine, shown, None)
         about = {"env_id": run.task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "learn", "learning": to_plain(learning), **about}
-        run._writer = RunWriter.create(folder, config, {MACHINE: str(machine)})
-        demos.save(shown, folder / DEMONSTRATIONS)
+        run._writer = RunWriter.create(
+            folder, config, {MACHINE: str(machine)}, lambda part: demos.save(shown, part / DEMONSTRATIONS)
+        )
         return run
 
     @staticmethod
     def resume(folder: Path, frames: int = 0) -> LearningRun:
-        """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
+        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         learning = learning_of(folder)
+        refuse_finished(folder, frames)
         machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, find_task(learning.task))
         writer, checkpoint = RunWriter.resume(folder)
         run = LearningRun(learning, machine, shown, checkpoint)
-        run._writer, run.frames = writer, frames or run.frames
+        run._writer, run._asked = writer, frames or run._asked
+        run.frames = run._asked or run.frames
         if run._recent.reached(run._goal):
-            run._over, run._goal = not frames, None  # more frames than those to its goal may be asked for
+            run._over, run._goal = not run._asked, None  # more frames than those to its goal may be asked for
         run._over |= run.learner.frames >= run.frames
+        if frames and checkpoint is not None:
+            run._save()  # and are asked for, even if the run is killed before it has played any
         return run
 
     @property
@@ -234,6 +249,12 @@ class LearningRun:
     def finish(self) -> dict[str, Any]:
         """Writes what was learnt, and the report of it. Returns the summary."""
         self.holes.finish()
+        with self.writer.reopened():
+            summary = self._write_outcome()
+        self.holes.close()
+        return summary
+
+    def _write_outcome(self) -> dict[str, Any]:
         writer, learnt = self.writer, self.posterior()
         concrete = self.machine.concretize(
             {hole.name: hole.value for hole in learnt.holes}, {hole.name: hole.spread for hole in learnt.holes}
@@ -253,7 +274,6 @@ class LearningRun:
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
         summary["episodes"] = self._recent.counted
         writer.finish(summary)
-        self.holes.close()
         return summary
 
     def posterior(self) -> Posterior:
@@ -277,6 +297,7 @@ class LearningRun:
             "seconds": self._seconds,
             "recent": self._recent.past(),
             "exercised": self._exercised(),
+            "asked": self._asked,
         }
         self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
 
@@ -304,7 +325,9 @@ def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
     machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-    _constraint(machine, learning.constraint)
+    if learning.learning.learner == "bc":
+        raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
+    refuse_unfit(machine, task.words, learning.constraint)
     return machine, demos.choose(task, learning.demos, learning.count)
 
 

@@ -11,7 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from srm.chance import stream
-from srm.errors import RunError
+from srm.errors import RunError, SrmError
 from srm.evaluate.payer import Payer
 from srm.experiment.run import Checkpoint, read_weights
 from srm.infer.imitation import Imitation, Kind
@@ -141,10 +141,10 @@ class Partner:
     def finish(self) -> Episodes:
         """What ended in its round."""
         try:
-            said: Episodes | RunError = self._pipe.recv()
+            said: Episodes | SrmError = self._pipe.recv()
         except (EOFError, OSError):
             raise lost() from None
-        if isinstance(said, RunError):
+        if isinstance(said, SrmError):
             raise said
         self._rounds.append(self._clock() - self._began)
         return said
@@ -160,13 +160,13 @@ class Partner:
         seconds, worked = np.median(self._rounds, axis=0)
         return bool(worked / self._exchange.share < seconds)
 
-    def reason(self) -> RunError | None:
+    def reason(self) -> SrmError | None:
         """Why it went, if it said so."""
         try:
             said = self._pipe.recv() if self._pipe.poll() else None
         except (EOFError, OSError):  # it was killed
             return None
-        return said if isinstance(said, RunError) else None
+        return said if isinstance(said, SrmError) else None
 
     def stop(self) -> None:
         self._tell(False)
@@ -197,7 +197,7 @@ def partner(plan: Plan, size: int) -> Iterator[Partner]:
             other = Partner(pipe, exchange)
             try:
                 yield other
-            except RunError as problem:
+            except SrmError as problem:
                 raise other.reason() or problem from None
     finally:
         pipe.close()
@@ -218,5 +218,6 @@ def _assist(pipe: Connection, plan: Plan, meeting: Meeting) -> None:
                 pipe.send(next(rounds).episodes)
     except (EOFError, OSError):
         pass  # the first tells what went wrong
-    except RunError as problem:
-        pipe.send(problem)
+    except SrmError as problem:
+        with suppress(OSError):  # the first has met the same
+            pipe.send(problem)

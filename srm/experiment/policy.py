@@ -12,7 +12,7 @@ from torch import Tensor
 
 from srm.errors import RunError
 from srm.experiment.learning import learning_of
-from srm.experiment.run import policy_file, read_config, read_weights
+from srm.experiment.run import POLICY, checkpoints, policy_file, read_config, read_weights
 from srm.experiment.training import training_of
 from srm.task.record import play, record
 from srm.task.table import Task, find_task
@@ -61,7 +61,16 @@ def read_policy(folder: Path) -> Trained:
     """From the end of a run or, if it is not finished, from its last checkpoint."""
     asked = learning_of(folder) if read_config(folder).get("kind") == "learn" else training_of(folder)
     path = policy_file(folder)
-    tensors = {name: torch.from_numpy(value) for name, value in read_weights(path)[0].items()}
+    try:
+        weights, _ = read_weights(path)
+    except RunError as problem:
+        other = (
+            f"; delete it for {checkpoints(folder)[-1]} to be used"
+            if path.name == POLICY and checkpoints(folder)
+            else ""
+        )
+        raise RunError(f"{problem}{other}") from None
+    tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
     return Trained(folder, asked.task, asked.learning, path, tensors)
 
 

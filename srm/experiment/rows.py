@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, LOG, SUMMARY, as_json, checkpoints, write_bytes
+from srm.experiment.run import CONFIG, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
 from srm.experiment.suite import Curve, Suite
 
 LEARNT_FILE = "learnt.srm"  # as srm.experiment.learning calls it, which would load torch
@@ -127,6 +127,9 @@ def claimed(suite: Suite, out: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise RunError(f"{out} is being written by another `srm suite`") from None
+        for row in (folder for name in suite.curves for folder in (out / name).glob("seed*/")):
+            if not (row / SUMMARY).exists():
+                refuse_kept(row)
         commands = {**_refuse_others(suite, out), **{name: curve.command for name, curve in suite.curves.items()}}
         about = {"name": suite.name, "title": suite.title, "scale": suite.scale, "curves": commands}
         write_bytes(out / SUITE_FILE, as_json(about).encode())

@@ -20,7 +20,8 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,13 @@ class RunWriter:
         self._lock = lock
 
     @staticmethod
-    def create(folder: Path, config: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> RunWriter:
-        """A new run. It appears with its config and these text files in it, or not at all."""
+    def create(
+        folder: Path,
+        config: Mapping[str, Any],
+        texts: Mapping[str, str] | None = None,
+        fill: Callable[[Path], None] | None = None,
+    ) -> RunWriter:
+        """A new run. It appears with its config, these text files and what `fill` adds, or not at all."""
         refuse_taken(folder)
         part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         try:
@@ -64,18 +70,19 @@ class RunWriter:
             for name, content in {CONFIG: as_json(config), **(texts or {})}.items():
                 part.joinpath(name).write_text(content)
             part.joinpath(CHECKPOINTS).mkdir()
+            if fill is not None:
+                fill(part)
             part.rename(folder)
-        except OSError as error:
+        except BaseException as error:
             shutil.rmtree(part, ignore_errors=True)
-            raise _failed(folder, error) from None
+            raise _failed(folder, error) if isinstance(error, OSError) else error from None
         return RunWriter(folder, None, _lock(folder))
 
     @staticmethod
     def resume(folder: Path) -> tuple[RunWriter, Checkpoint | None]:
         """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
         read_config(folder)
-        if not (folder / CHECKPOINTS).exists():  # as `srm report --keep` leaves it
-            raise RunError(f"{folder} was kept without its checkpoints, so nothing can go on; begin a new run with -o")
+        refuse_kept(folder)
         lock = _lock(folder)
         try:
             for part in folder.rglob(".*.part"):
@@ -127,6 +134,15 @@ class RunWriter:
     def close(self) -> None:
         os.close(self._lock)
 
+    @contextmanager
+    def reopened(self) -> Iterator[None]:
+        """The run once more after `close`, to write how it ended; refused if somebody has gone on with it since."""
+        lock = _lock(self.folder)
+        try:
+            yield
+        finally:
+            os.close(lock)
+
 
 def as_json(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2) + "\n"
@@ -142,7 +158,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     except NotADirectoryError:
         raise RunError(f"{folder} is a file; give the folder of a run") from None
     except (ValueError, OSError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from None
+        raise RunError(f"{path} cannot be read: {error}; leave its folder out, or put the file back") from None
     if not isinstance(config, dict):
         raise RunError(f"{path} is not the config of a run")
     return config
@@ -175,6 +191,25 @@ def refuse_taken(folder: Path) -> None:
     if folder.exists():
         resume = f", or --resume {folder}" if (folder / CONFIG).exists() else ""
         raise RunError(f"{folder} exists, and is never overwritten: choose another -o{resume}")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        raise RunError(f"{folder} cannot be written: {above} takes no folders; choose another -o")
+
+
+def refuse_finished(folder: Path, frames: int) -> None:
+    """A run that has come to its end and is not asked for more frames: nothing in it is written anew."""
+    try:
+        played = int(json.loads((folder / SUMMARY).read_text())["frames"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return
+    if frames <= played:
+        raise RunError(f"{folder} has come to its end, after {played} frames; ask for more than these with --frames")
+
+
+def refuse_kept(folder: Path) -> None:
+    """A run as `srm report --keep` leaves it: what is in it cannot go on, and is not to be begun anew in its place."""
+    if (folder / CONFIG).exists() and not (folder / CHECKPOINTS).exists():
+        raise RunError(f"{folder} was kept without its checkpoints, so nothing can go on; begin anew with another -o")
 
 
 def policy_file(folder: Path) -> Path:
@@ -225,7 +260,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _failed(path: Path, error: OSError) -> RunError:
-    return RunError(f"{path} cannot be written: {error.strerror}; what was saved before is whole")
+    return RunError(
+        f"{path} cannot be written: {error.strerror}; what was saved before is whole: make room, or choose another place"
+    )
 
 
 def _lock(folder: Path) -> int:

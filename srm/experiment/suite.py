@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError, SrmError, near
+from srm.settings import whole
 from srm.task.table import find_task
 
 VERBS = ("train", "learn")
@@ -48,8 +49,10 @@ class Curve:
         for word in self.words:
             if word in GIVEN:
                 raise RunError(f"{self}: leave {word} out; the suite gives it to each row")
-        if not self.value("--frames", "0").replace("_", "").isdecimal():
-            raise RunError(f"{self}: --frames {self.value('--frames')} is not a number of steps")
+        try:
+            whole(self.value("--frames", "0"))
+        except ValueError as problem:
+            raise RunError(f"{self}: --frames: {problem}") from None
         if len({*self.learnt.values()}) > 1:
             raise RunError(f"{self}: {' and '.join(OF_ANOTHER)} must name the same curve")
         try:
@@ -75,7 +78,7 @@ class Curve:
     @property
     def frames(self) -> int:
         """To be played in one row."""
-        return int(self.value("--frames", "0")) or find_task(self.task).frames
+        return whole(self.value("--frames", "0")) or find_task(self.task).frames
 
     @property
     def learnt(self) -> dict[str, str]:

@@ -29,11 +29,13 @@ from srm.experiment.run import (
     checkpoints,
     policy_file,
     read_config,
+    refuse_finished,
     refuse_taken,
     write_weights,
 )
 from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
+from srm.machine.check import refuse_unfit
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
@@ -130,6 +132,7 @@ class TrainingRun:
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
+        self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
         self._goal = training.stop_at
         self._over = False  # nothing is left to train
         self._writer: RunWriter | None = None
@@ -143,26 +146,30 @@ class TrainingRun:
         run = TrainingRun(training, machine, shown, None)
         about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
         config = {"kind": "train", "training": to_plain(training), **about}
-        run._writer = RunWriter.create(folder, config, {} if machine is None else {MACHINE: str(machine)})
-        if shown is not None:
-            demos.save(shown, folder / DEMONSTRATIONS)
+        texts = None if machine is None else {MACHINE: str(machine)}
+        fill = None if shown is None else lambda part: demos.save(shown, part / DEMONSTRATIONS)
+        run._writer = RunWriter.create(folder, config, texts, fill)
         if training.from_run is not None:
             run._save()  # from here on the other run is not needed
         return run
 
     @staticmethod
     def resume(folder: Path, frames: int = 0) -> TrainingRun:
-        """Goes on with a run; up to `frames`, if given, rather than to what it was begun with."""
+        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         training = training_of(folder)
+        refuse_finished(folder, frames)
         machine = load(folder / MACHINE) if training.paid_by_machine else None
         shown = None
         if training.from_demonstrations:
             shown = demos.load(folder / DEMONSTRATIONS, find_task(training.task))
         writer, checkpoint = RunWriter.resume(folder)
         run = TrainingRun(training, machine, shown, checkpoint)
-        run._writer, run.frames = writer, frames or run.frames
+        run._writer, run._asked = writer, frames or run._asked
+        run.frames = run._asked or run.frames
         if run._recent.reached(run._goal):
-            run._over, run._goal = not frames, None  # more frames than those to its goal may be asked for
+            run._over, run._goal = not run._asked, None  # more frames than those to its goal may be asked for
+        if frames and checkpoint is not None:
+            run._save()  # and are asked for, even if the run is killed before it has played any
         return run
 
     @property
@@ -237,11 +244,12 @@ class TrainingRun:
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
         config = to_plain(self.training.learning)
-        write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
         means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
         summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
         summary["episodes"] = self._recent.counted
-        self.writer.finish(summary)
+        with self.writer.reopened():
+            write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
+            self.writer.finish(summary)
         return summary
 
     def _save(self) -> None:
@@ -254,6 +262,7 @@ class TrainingRun:
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
+            "asked": self._asked,
         }
         tensors = {name: value.numpy() for name, value in self._part.tensors().items()}
         return Checkpoint(self.writer.folder, tensors, state)
@@ -309,11 +318,13 @@ def _machine(training: Training, task: Task) -> Machine:
     machine = find_machine(training.reward, {task.words.name: task.words})
     if training.holes == "written":
         machine.values()  # refused if one is missing
-        return machine
-    if not machine.holes:
+    elif not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes, so --holes {training.holes} has nothing to fill")
-    constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
-    return held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
+    else:
+        constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
+        machine = held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
+    refuse_unfit(machine, task.words, NO_CONSTRAINT)  # values are all that counts here
+    return machine
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

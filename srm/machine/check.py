@@ -2,6 +2,7 @@
 
     check(machine)           a Report on its constraint, rules, nodes, holes and loops
     compare(machine, other)  a Report on whether two machines pay the same
+    refuse_unfit(machine)    an error if nothing can be run on it
 
 Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
 """
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from srm.errors import MachineError
 from srm.machine.checks.against import MOST_STEPS, SECONDS, check_against
 from srm.machine.checks.constraint import check_constraint, find_contradiction
+from srm.machine.checks.facts import counter_facts
 from srm.machine.checks.implied import check_implied
 from srm.machine.checks.loops import check_farming
 from srm.machine.checks.report import Finding, Report, Step, Witness
@@ -22,7 +25,7 @@ from srm.machine.model import Machine
 from srm.machine.parse import require_words
 from srm.machine.words import Words
 
-__all__ = ["Finding", "Report", "Step", "Witness", "check", "compare"]
+__all__ = ["Finding", "Report", "Step", "Witness", "check", "compare", "refuse_unfit"]
 
 
 def subject_of(machine: Machine, words: Words | None, constraint: str | None) -> Subject:
@@ -49,6 +52,25 @@ def check(machine: Machine, words: Words | None = None, constraint: str | None =
     findings += check_implied(subject, prover)
     findings += check_farming(subject, prover, living)
     return Report(machine.name, name, words.name if words else None, tuple(findings))
+
+
+def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) -> None:
+    """Refuses a constraint that allows nothing, and rules that can hold at one step: a run would end where they first do."""
+    subject = subject_of(machine, words, constraint)
+    contradiction = find_contradiction(subject)
+    if contradiction:
+        assert contradiction.witness is not None
+        atoms = ", ".join(contradiction.witness.atoms)
+        raise MachineError(
+            f"machine {machine.name}, {contradiction.place}: cannot be met, since {atoms} contradict each other"
+        )
+    prover = Prover(subject)
+    found = check_determinism(subject, prover, counter_facts(subject, prover))
+    clashes = [
+        f"machine {machine.name}, {clash.place}: {clash.message}" for clash in found if clash.severity == "error"
+    ]
+    if clashes:
+        raise MachineError(*clashes)
 
 
 def compare(

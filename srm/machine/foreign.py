@@ -22,7 +22,7 @@ from srm.errors import MachineError
 from srm.machine.foreign_formula import Budget, covers_all, guard_of, meet
 from srm.machine.foreign_lines import CONSTANT, Edge, Reader
 from srm.machine.model import ZERO, Machine, Node, Rule
-from srm.machine.source import LARGEST_FILE, source_of
+from srm.machine.source import LARGEST_FILE, printable, source_of
 from srm.machine.terms import Always, Number, SignalTerm, Term, number_text
 from srm.machine.validate import LONGEST_NAME, RESERVED
 
@@ -48,7 +48,7 @@ def import_reward_machine(path: str | Path) -> Imported:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
         raise MachineError(
-            f"{str(path)!r}: cannot be read ({reason}); give the path of a reward_machines text file"
+            f"{printable(str(path))}: cannot be read ({reason}); give the path of a reward_machines text file"
         ) from None
     return read_reward_machine(data, str(path))
 

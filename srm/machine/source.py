@@ -169,12 +169,12 @@ def read_source(path: str | Path) -> Source:
         remedy = (
             "give one of its .srm files" if isinstance(error, IsADirectoryError) else "give the path of an .srm file"
         )
-        raise MachineError(f"{_printable(str(path))}: cannot be read ({reason}); {remedy}") from None
+        raise MachineError(f"{printable(str(path))}: cannot be read ({reason}); {remedy}") from None
     return source_of(data, str(path))
 
 
 def source_of(data: bytes | str, file: str) -> Source:
-    file = _printable(file)
+    file = printable(file)
     if len(data) > LARGEST_FILE:
         raise MachineError(f"{file}: larger than {LARGEST_FILE:,} bytes, so this is not a machine")
     if isinstance(data, str):
@@ -183,7 +183,7 @@ def source_of(data: bytes | str, file: str) -> Source:
         return Source(file, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         if b"\0" in data:
-            raise MachineError(f"{file}: not a text file, so this is not a machine; give an .srm file") from None
+            raise MachineError(f"{file}: not a text file, so this is not a machine; give one that is") from None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise MachineError(
@@ -191,6 +191,6 @@ def source_of(data: bytes | str, file: str) -> Source:
         ) from None
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """A file's name for messages, to which it must not add lines."""
     return name if name.isprintable() else repr(name)

@@ -35,13 +35,15 @@ def keep(runs: Sequence[Run], target: Path) -> list[Run]:
             raise RunError(f"{folder} exists, and a run is never overwritten: choose another --keep, or delete it")
     try:
         for run, place in zip(runs, places, strict=True):
-            _keep_run(run, target / place)
+            folder = target / place
+            _keep_run(run, folder)
             if run.suite is not None:
-                shutil.copyfile(run.place.parent.parent / SUITE, (target / place).parent.parent / SUITE)
-    except OSError as error:
-        raise RunError(
-            f"{error.filename or target} cannot be copied: {error.strerror}; choose another --keep"
-        ) from None
+                shutil.copyfile(run.place.parent.parent / SUITE, folder.parent.parent / SUITE)
+    except (OSError, RunError) as error:
+        shutil.rmtree(folder, ignore_errors=True)  # half a run is none
+        if isinstance(error, RunError):
+            raise
+        raise RunError(f"{folder} cannot be kept: {error.strerror}; make room, or choose another --keep") from None
     return find_runs([target / place for place in places])
 
 

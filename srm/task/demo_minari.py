@@ -20,7 +20,7 @@ import numpy as np
 from srm.errors import DemonstrationError
 from srm.task.minigrid_words import DIRECTIONS, DOOR, EMPTY, FLOOR, FORWARD, GOAL, LAVA, LEFT, LIMITS, OPEN, RIGHT
 from srm.task.record import UNKNOWN_SEED, play_actions
-from srm.task.table import Task
+from srm.task.table import ENVIRONMENTS, Task
 from srm.task.worlds import view_of
 from srm.trajectory import Demonstrations, Trajectory, Views
 
@@ -79,6 +79,11 @@ def import_minari(dataset: str, task: Task) -> Demonstrations:
             f"Minari has no dataset {dataset} here; `minari list local` names those that are, `minari download` fetches more"
         ) from error
     env_id = source.env_spec.id if source.env_spec is not None else task.env_id
+    family = next((name for name, ids in ENVIRONMENTS.items() if env_id in ids), task.name)
+    if family != task.name:
+        raise DemonstrationError(
+            f"{dataset} was recorded in {env_id}, which is of the task {family}; give --task {family}"
+        )
     env = task.environment(env_id)
     seeds, trajectories = [], []
     for episode, about in zip(source, source.storage.get_episode_metadata(source.episode_indices), strict=True):

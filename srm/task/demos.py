@@ -26,9 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
-from srm.errors import DemonstrationError, TrajectoryError
+from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.task.minigrid_words import LIMITS, MINIGRID_WORDS
-from srm.task.table import FAMILIES, Task
+from srm.task.table import FAMILIES, Task, find_task
 from srm.task.worlds import Worlds
 from srm.trajectory import Demonstrations, Trajectory
 
@@ -71,6 +71,19 @@ def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
     if not 1 <= count <= len(shown):
         raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
     return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+
+
+def load_told(path: Path, told: str | None) -> tuple[Demonstrations, Task]:
+    """Demonstrations with the task they are of, which must be told if it does not ship."""
+    if told is not None:
+        task = find_task(told)
+        return load(path, task), task
+    shown = load(path)
+    if shown.task not in FAMILIES:
+        raise TaskError(
+            f"{path}: shows the task {shown.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
+        )
+    return shown, FAMILIES[shown.task]
 
 
 def refuse_misfit(shown: Demonstrations, worlds: Worlds) -> None:

@@ -51,8 +51,7 @@ class LearnerConfig:
 
     def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if self.learner == "bc":
-            if demonstrated is None:
-                raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
+            assert demonstrated is not None, "a clone needs demonstrations"
             return Clone(worlds, self.net, self.network, self.ppo, self.bc, demonstrated, seed)
         if self.learner == "agac":
             return Agac(worlds, self.net, self.network, self.ppo, self.agac, seed)

@@ -65,16 +65,15 @@ def state_keys(
     if kind == "spots":
         return hashed(before[..., :2], 2), hashed(after[..., :2], 2), changed
     change = changes(rollout)
-    running = np.empty((rollout.steps + 1, rollout.worlds), np.uint64)
+    running = np.empty((rollout.steps, rollout.worlds), np.uint64)
     for t in range(rollout.steps):
         changed = np.where(begins[t], np.uint64(0), changed)
         running[t] = changed
         changed = changed ^ change[t]
-    running[-1] = changed
     middle, last = rollout.views.shape[2] // 2, rollout.views.shape[3] - 1
     held_before, held_after = rollout.views[:-1, :, middle, last], rollout.after()[:, :, middle, last]
-    keys_before = running[:-1] ^ hashed(np.concatenate([before, held_before], axis=2), 2)
-    keys_after = (running[:-1] ^ change) ^ hashed(np.concatenate([after, held_after], axis=2), 2)
+    keys_before = running ^ hashed(np.concatenate([before, held_before], axis=2), 2)
+    keys_after = running ^ change ^ hashed(np.concatenate([after, held_after], axis=2), 2)
     return keys_before, keys_after, changed
 
 

@@ -50,7 +50,12 @@ def test_bad_input_is_refused_before_any_training(tmp_path: Path, capsys: pytest
     capsys.readouterr()
     assert "name the task" in refused(capsys)
     assert "did you mean doorkey" in refused(capsys, "doorkay", *out)
-    assert "cannot be met" in refused(capsys, "doorkey", "--machine", str(contradiction), *out)
+    unmet = refused(capsys, "doorkey", "--machine", str(contradiction), *out)
+    assert "machine m, constraint default: cannot be met, since ?a >= 1, ?a <= 0 contradict each other" in unmet
+    both = tmp_path / "both.srm"
+    both.write_text("machine both\nholes ?a\nstart s\n  pick_up_key // ?a\n  pick_up_key // 1\n")
+    clash = "machine both, node s: rule `pick_up_key // ?a` and rule `pick_up_key // 1` can hold at one step"
+    assert clash in refused(capsys, "doorkey", "--machine", str(both), *out)
     assert "did you mean pick_up_key" in refused(capsys, "doorkey", "--machine", str(foreign), *out)
     assert "no holes" in refused(capsys, "keycorridor", "--machine", _closed(tmp_path), *out)
     assert "no constraint loose" in refused(capsys, "doorkey", "--constraint", "loose", *out)
@@ -116,6 +121,8 @@ def test_a_run_that_ended_within_its_warm_up_can_be_asked_for_more_and_one_that_
     assert "loss_policy" in log
     posterior = json.loads((run / "posterior.json").read_text())
     assert any(hole["played"] for hole in posterior["holes"])
+    assert main(["learn", "--resume", str(run)]) == 2  # nothing is left to do
+    assert (run / "summary.json").exists()
     (run / "summary.json").unlink()  # as if it had been killed while it wrote what was learnt
     assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
     assert ((run / "log.csv").read_text(), (run / "learnt.srm").read_text()) == (log, learnt)

@@ -118,5 +118,7 @@ def test_minari_there_and_back(
     told(capsys, "demo", "DoorKey-5x5", "-n", "2")
     assert "added to the local Minari store" in told(capsys, "demo", "export", "doorkey.npz", "mine/doorkey-v0")
     told(capsys, "demo", "import", "mine/doorkey-v0", "--task", "doorkey", "-o", "back.npz")
+    other = refused(capsys, "demo", "import", "mine/doorkey-v0", "--task", "keycorridor", "-o", "other.npz")
+    assert "recorded in MiniGrid-DoorKey-5x5-v0, which is of the task doorkey; give --task doorkey" in other
     assert load(folder / "back.npz").seeds == load(folder / "doorkey.npz").seeds
     told(capsys, "demo", "export", "keycorridor", "mine/keycorridor-v0")  # those that ship

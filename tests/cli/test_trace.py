@@ -58,6 +58,7 @@ def test_values_can_be_told_and_say_what_they_break(capsys: Capture) -> None:
         (("doorkey_handset", "doorkey", "--values", "gaol=1"), "has no hole ?gaol; did you mean goal?"),
         (("doorkey_handset", "doorkey", "--values", "goal=nan"), "?goal is not a finite number"),
         (("doorkey_handset", "doorkey", "--task", "dorkey"), "did you mean doorkey?"),
+        (("doorkey_handset", "doorkey", "--task", "keycorridor"), "shows the task doorkey, not keycorridor"),
     ],
 )
 def test_what_does_not_fit_is_named_with_a_remedy(capsys: Capture, arguments: tuple[str, ...], said: str) -> None:

@@ -84,6 +84,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         ([], "name the task to train"),
         (["DoorKey-9x9"], "there is no task DoorKey-9x9"),
         (["doorkey", "--reward", "doorky"], "did you mean doorkey"),
+        (["doorkey", "-o", f"{__file__}/run"], f"{__file__} takes no folders; choose another -o"),
         (["doorkey", "--ppo.recurrence", "7"], "does not divide"),
         (["doorkey", "--seed", "-3"], "--seed -3: give a number that is 0 or more"),
         (["doorkey", "--ppo.worlds", "1", "--ppo.steps", "8", "--ppo.minibatches", "8"], "too few"),
@@ -94,8 +95,8 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         ),
         (["doorkey", "--framse", "3"], "--framse, 3; did you mean --frames? `srm train --help` tells"),
         (["doorkey", "--net", "rnn"], "invalid choice 'rnn' for argument '--net'"),
-        (["doorkey", "--frames", "many"], "invalid literal for int() with base 10: 'many'; `srm train"),
-        (["doorkey", "-n", "2.5"], "-n/--count: invalid literal for int() with base 10: '2.5'; `srm train"),
+        (["doorkey", "--frames", "many"], "--frames: many is no number; `srm train"),
+        (["doorkey", "-n", "2.5"], "-n/--count: 2.5 is no whole number; `srm train"),
         (["--resume", "nowhere"], "is not a run"),
         (
             ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.worlds", "8", "-o", "x"],
@@ -104,7 +105,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["--resume", "nowhere", "doorkey", "--frames", "9"], "leave doorkey out"),
     ],
     ids=[
-        *("no task", "unknown task", "unknown machine", "settings", "seed", "minibatches", "idle flag"),
+        *("no task", "unknown task", "unknown machine", "no place", "settings", "seed", "minibatches", "idle flag"),
         *("idle part", "unknown flag", "unknown choice", "no number", "no whole number", "no run"),
         *("lost flags", "lost task"),
     ],
@@ -125,11 +126,15 @@ def test_what_a_user_can_mend_is_told_in_a_line(
 
 
 def test_a_flag_that_may_be_left_out_can_be_told_to_be(capsys: pytest.CaptureFixture[str]) -> None:
-    told = parse("train", ["doorkey", "--ppo.value-clip", "None", "--stop-at", "0.5"])
-    assert (told.training.learning.ppo.value_clip, told.training.stop_at) == (None, 0.5)
+    told = parse("train", ["doorkey", "--ppo.value-clip", "None", "--stop-at", "0.5"]).training
+    assert (told.learning.ppo.value_clip, told.stop_at) == (None, 0.5)
     with pytest.raises(SystemExit):
         parse("train", ["--help"])
     assert "--stop-at FLOAT " in capsys.readouterr().out
+
+
+def test_a_million_frames_may_be_told_as_such() -> None:
+    assert parse("train", ["doorkey", "--frames", "1e6"]).training.frames == 1_000_000
 
 
 def test_an_existing_run_is_refused_with_the_way_on(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from srm.errors import RunError
+from srm.errors import DemonstrationError, RunError
 from srm.experiment import run as module
 from srm.experiment.run import (
     RunWriter,
@@ -202,6 +202,16 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[1, 2")
     with pytest.raises(RunError, match="cannot be read"):
         read_config(tmp_path)
+
+
+def test_a_run_appears_with_all_that_it_needs_or_not_at_all(folder: Path) -> None:
+    def fill(part: Path) -> None:
+        (part / "demonstrations.npz").write_bytes(b"half")
+        raise DemonstrationError("the disk is full")
+
+    with pytest.raises(DemonstrationError):
+        RunWriter.create(folder, {}, fill=fill)
+    assert not list(folder.parent.iterdir())
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,21 @@ def test_progress_is_the_last_whole_line_of_the_log(tmp_path: Path) -> None:
     assert RowStand(row, "running", Reached(250_000, 10.0)).left == 30
 
 
+def test_a_row_that_was_kept_without_its_checkpoints_is_neither_begun_anew_nor_lost(tmp_path: Path) -> None:
+    kept = tmp_path / "a" / "seed0"
+    RunWriter.create(kept, {}).close()
+    (kept / "checkpoint").rmdir()  # as `srm report --keep` leaves it
+    with (
+        pytest.raises(RunError, match="seed0 was kept without its checkpoints"),
+        claimed(suite(a="train doorkey"), tmp_path),
+    ):
+        pass
+    assert (kept / "config.json").exists()
+    (kept / "summary.json").write_text("{}")
+    with claimed(suite(a="train doorkey"), tmp_path):  # one that is finished may stay
+        pass
+
+
 def test_a_folder_keeps_to_its_commands_and_to_one_suite_at_a_time(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first, other = suite(a="train doorkey", b="train doorkey"), suite(a="train doorkey --net lstm")

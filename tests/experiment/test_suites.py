@@ -121,7 +121,7 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
         ("[curves]\na = 'train doorkey --seed 3'", "leave --seed out"),
         ("[curves]\na = 'learn doorkey -o x'", "leave -o out"),
         ("[curves]\na = 'learn doorkey --out=x'", "leave --out out"),
-        ("[curves]\na = 'train doorkey --frames many'", "--frames many is not a number"),
+        ("[curves]\na = 'train doorkey --frames many'", "--frames: many is no number"),
         ('[curves]\na = "train \'doorkey"', "No closing quotation"),
         ("[curves]\na = 'train doorkey --reward learnt:b'", "there is no curve b"),
         ("[curves]\na = 'train doorkey --reward learnt:a'", "curve a is no `learn`"),
@@ -164,6 +164,7 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
         ("learn doorkey --machine nofile.srm", "nofile.srm: cannot be read"),
         ("learn doorkey --constraint loose", "machine doorkey has no constraint loose"),
         ("learn doorkey -n 11", "-n must lie in 1..10"),
+        ("learn doorkey --learner bc", "--learner bc reads no pay"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_refused_in_one_line(command: str, problem: str) -> None:

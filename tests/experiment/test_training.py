@@ -91,6 +91,27 @@ def test_a_finished_run_can_be_asked_for_more(tmp_path: Path) -> None:
     assert len(list(run.rounds())) == 3
 
 
+def test_frames_that_were_asked_for_later_are_still_asked_for_after_a_stop(tmp_path: Path) -> None:
+    before = trained(tmp_path / "run")
+    TrainingRun.resume(tmp_path / "run", frames=500).writer.close()  # as if it had been killed at once
+    rounds = TrainingRun.resume(tmp_path / "run").rounds()
+    next(rounds)
+    rounds.close()
+    assert len(list(TrainingRun.resume(tmp_path / "run").rounds())) == 2
+    assert len(curve(tmp_path / "run")) == len(before) + 3
+
+
+def test_a_run_that_somebody_has_gone_on_with_is_not_ended_by_who_began_it(tmp_path: Path) -> None:
+    run = TrainingRun.begin(training(), tmp_path / "run")
+    assert list(run.rounds())
+    other = TrainingRun.resume(tmp_path / "run", frames=500)
+    with pytest.raises(RunError, match="is being written by another process"):
+        run.finish()
+    other.writer.close()
+    run.finish()
+    assert (tmp_path / "run" / "summary.json").exists()
+
+
 def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
     for changes, problem in (
         ({"reward": "doorkey"}, AssignmentError),  # its holes have no values
@@ -250,7 +271,8 @@ def test_random_holes_are_held_to_the_constraint_that_was_asked_for(tmp_path: Pa
 
 def test_a_run_that_has_reached_its_return_is_not_trained_on_when_it_is_resumed(tmp_path: Path) -> None:
     before = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
-    assert list(TrainingRun.resume(tmp_path / "run").rounds()) == []
+    with pytest.raises(RunError, match=r"has come to its end, after \d+ frames; ask for more"):
+        TrainingRun.resume(tmp_path / "run")
     assert curve(tmp_path / "run") == before
     rounds = TrainingRun.resume(tmp_path / "run", frames=1_000_000).rounds()
     for further in (1, 2, 3):
@@ -284,6 +306,18 @@ def test_a_run_whose_second_core_is_busy_goes_on_with_one(tmp_path: Path, monkey
     rounds = TrainingRun.resume(tmp_path / "run", frames=400).rounds()
     assert next(rounds).row["cores"] == 2  # it may be free by now
     rounds.close()
+
+
+@pytest.mark.slow
+def test_what_the_second_process_meets_is_told_as_if_the_first_had(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("srm.experiment.training.refuse_unfit", lambda *_: None)  # it would not be let so far
+    machine = tmp_path / "both.srm"
+    machine.write_text("machine both\nwords minigrid\nstart here\n    hit_wall // 1\n    hit_wall // 2\n")
+    with pytest.raises(SrmError, match=r"rules here\.1 and here\.2 of node here both hold"):
+        trained(tmp_path / "run", cores=2, reward=str(machine), frames=100_000)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_world_that_two_cores_cannot_share_is_refused(tmp_path: Path) -> None:

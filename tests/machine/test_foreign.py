@@ -254,5 +254,5 @@ def test_a_line_made_to_be_costly_is_read_in_time() -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=r"none\.txt': cannot be read"):
+    with pytest.raises(MachineError, match=r"none\.txt: cannot be read"):
         import_reward_machine(tmp_path / "none.txt")

@@ -60,8 +60,7 @@ class Trace:
         return found, task
 
     def _values(self, machine: Machine) -> dict[str, float]:
-        written = {hole.name: hole.value for hole in machine.holes if hole.value is not None}
-        values = machine.concretize({**written, **dict(map(_value, self.values))})
+        values = machine.concretize(dict(map(_value, self.values)))
         missing = [f"?{hole.name}" for hole in values.holes if hole.value is None]
         if missing:
             raise AssignmentError(

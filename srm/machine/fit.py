@@ -86,7 +86,7 @@ def _test(event: str, test: Test, words: Words) -> Iterator[Problem]:
             has = words.events[words.event_index[other]].attributes if other in words.event_index else ()
             if of not in has:
                 yield Problem(f"{other} has no attribute {of}{near(of, has)}", test)
-            elif words.attributes[words.attribute_index[of]].is_cell != attribute.is_cell:
+            elif words.attributes[words.attribute_index[of]].values != attribute.values:
                 yield Problem(
-                    f"{test.attribute} cannot be compared with {test.value}: one is a cell, the other is not", test
+                    f"{test.attribute} cannot be compared with {test.value}: what one can be the other cannot", test
                 )

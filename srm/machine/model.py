@@ -267,12 +267,13 @@ class Machine:
         return {hole.name: hole.value for hole in self.holes if hole.value is not None}
 
     def concretize(self, values: Mapping[str, float], spreads: Mapping[str, float] | None = None) -> Machine:
-        """The same machine with these values (and spreads) written into its holes."""
+        """The same machine with these values (and spreads) written into its holes; the others stay as they are."""
         spreads = spreads or {}
         for name in (*values, *spreads):
             if name not in self.hole_names:
                 raise AssignmentError(f"machine {self.name} has no hole ?{name}{near(name, self.hole_names)}")
-        return replace(self, holes=tuple(Hole(h.name, values.get(h.name), spreads.get(h.name)) for h in self.holes))
+        written = {name: Hole(name, value, spreads.get(name)) for name, value in values.items()}
+        return replace(self, holes=tuple(written.get(hole.name, hole) for hole in self.holes))
 
     def opened(self) -> Machine:
         """The same machine with every hole unknown again."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from srm.machine.checks.report import SEVERITIES, Step, Witness
+from srm.machine.checks.subject import TOLERANCE
 from srm.machine.model import Atom, Constraint, Machine
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, number
 
-TIGHT = 1e-3  # a margin that is nothing but rounding
+TIGHT = 1e-3  # room that does not show
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _meter(part: float) -> Markup:
 
 
 def _verdict(room: float) -> Markup:
-    if room < -TIGHT:
+    if room < -TOLERANCE:
         return tag("span", "broken", class_="badge error")
     return tag("span", "at its bound" if room <= TIGHT else "kept", class_="badge note")
 

@@ -144,6 +144,8 @@ class GridWorlds:
         ended, cut = np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
         views = np.empty((self.count, *self.view_shape), np.uint8)
         taken = np.ascontiguousarray(actions, np.int64)
+        if taken.shape != (self.count,):
+            raise TaskError(f"actions {list(taken.shape)}: {self.count} worlds take one each, [{self.count}]")
         self._step(*self._state, self._chance, over, taken, self._layout, reward, ended, cut, views)
         self._over, places = ended | cut, self._agent.copy()
         return Step(views, places, reward, ended, cut, ~over, *_no_finals(views, places))

@@ -108,6 +108,12 @@ def test_concretizing_writes_values_and_opening_takes_them_out() -> None:
     assert parse(str(concrete)) == concrete
 
 
+def test_holes_that_are_not_named_stay_as_they_are() -> None:
+    concrete = DOORKEY.concretize(HANDSET, {"goal": 0.25}).concretize({"unlock": 0.75})
+    assert concrete.values() == {**HANDSET, "unlock": 0.75}
+    assert {hole.name: hole.spread for hole in concrete.holes}["goal"] == 0.25
+
+
 def test_the_hand_set_file_is_the_concretized_machine() -> None:
     file = find_machine("doorkey_handset")
     assert file.values() == HANDSET

@@ -45,6 +45,8 @@ def test_a_broken_condition_is_called_broken():
     made = text(margin_table(MACHINE, MACHINE.constraints[0]))
     assert "the door is worth most1.5kept" in made
     assert "?key + ?bell = 0.4−0.1broken" in made
+    nearly = MACHINE.concretize({"key": 0.3995})
+    assert "= 0.4−0.0005broken" in text(margin_table(nearly, MACHINE.constraints[0]))
 
 
 def hole(name: str, **changes: Any) -> dict[str, Any]:

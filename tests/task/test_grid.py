@@ -11,6 +11,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
 from minigrid.envs import DoorKeyEnv, EmptyEnv, KeyCorridorEnv
 
+from srm.errors import TaskError
 from srm.task.grid import layout_of
 from srm.task.table import ENVIRONMENTS, find_task
 from srm.task.worlds import GridWorlds, make_environment, make_worlds
@@ -141,6 +142,13 @@ def coded(cells: np.ndarray, inside: np.ndarray, agent: np.ndarray) -> np.ndarra
 )
 def test_what_we_have_no_worlds_for_is_left_to_others(world: Any) -> None:
     assert layout_of(world) is None
+
+
+def test_too_few_actions_are_refused_before_any_is_taken() -> None:
+    worlds = own("MiniGrid-DoorKey-5x5-v0", 4)
+    worlds.reset()
+    with pytest.raises(TaskError, match="4 worlds take one each"):
+        worlds.step(np.zeros(1, np.int64))
 
 
 def test_the_same_seed_gives_the_same_worlds_and_another_gives_others() -> None:

@@ -13,7 +13,7 @@ from srm.machine.checks.pair import Pair, pair_of
 from srm.machine.checks.report import Finding, Step, Witness, assignment_text, form_text, fraction_text
 from srm.machine.checks.search import Outcome, find_difference
 from srm.machine.checks.solve import Answer, Prover
-from srm.machine.checks.subject import Subject, margin
+from srm.machine.checks.subject import TOLERANCE, Subject, margin
 from srm.machine.model import Machine
 
 MOST_STEPS = 12
@@ -52,7 +52,7 @@ def check_against(
 def _broken(pair: Pair) -> bool:
     subject = pair.first.subject
     decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
-    return any(margin(row, subject.values) < 0 for row in decided) or Prover(pair).can(TRUE) is False
+    return any(margin(row, subject.values) < -TOLERANCE for row in decided) or Prover(pair).can(TRUE) is False
 
 
 def _unmatched(machine: Machine, other: Machine) -> Iterator[Finding]:

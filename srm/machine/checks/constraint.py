@@ -14,12 +14,9 @@ from srm.machine.affine import add, scale
 from srm.machine.checks.conditions import TRUE, Condition, Sign, every, hole_form, number_form, sign
 from srm.machine.checks.report import Finding, Witness, assignment_text, form_text, fraction_text
 from srm.machine.checks.solve import EFFORT, Answer, Prover, encode_form
-from srm.machine.checks.subject import Subject, condition_of, margin
+from srm.machine.checks.subject import TOLERANCE, Subject, condition_of, margin
 from srm.machine.model import Row
 from srm.machine.terms import HoleTerm
-
-# Values are written with finitely many digits, so an equality, or a bound an optimiser stopped at, is kept up to this.
-TOLERANCE = Fraction(1, 10**9)
 
 
 def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:

@@ -17,6 +17,9 @@ from srm.machine.model import Constraint, Machine, Node, Row, Rule
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
 from srm.machine.words import Balance, Words
 
+# Values are written with finitely many digits, so an equality, or a bound an optimiser stopped at, is kept up to this.
+TOLERANCE = Fraction(1, 10**9)
+
 
 @dataclass(frozen=True)
 class Subject:

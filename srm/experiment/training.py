@@ -208,7 +208,9 @@ class TrainingRun:
                     break
         except NotFinite as problem:
             whole = False
-            raise RunError(diverged(self.writer.folder, str(problem))) from None
+            told = diverged(self.writer.folder, str(problem))
+            imitating = " or --imitation.reward-net.learning-rate" if self.training.reward in IMITATING else ""
+            raise RunError(f"{told}{imitating}") from None
         except (Exception, KeyboardInterrupt):
             whole = False
             raise

@@ -42,12 +42,23 @@ class LearnerConfig:
             )
 
     def refuse_idle_parts(self) -> None:
-        """Settings of a learner that was not chosen."""
-        for part, default in (("agac", AgacConfig()), ("ride", RideConfig()), ("bc", CloneConfig())):
-            if self.learner != part and getattr(self, part) != default:
-                raise SettingError(
-                    f"--{part}.* would change nothing: it needs --learner {part}; give that, or leave it out"
-                )
+        """Settings of a learner or a network that was not chosen."""
+        usual, lstm = LearnerConfig(), self.net == "lstm"
+        for flag, given, applies, needs in (
+            ("--agac.*", self.agac != usual.agac, self.learner == "agac", "--learner agac"),
+            ("--ride.*", self.ride != usual.ride, self.learner == "ride", "--learner ride"),
+            ("--bc.*", self.bc != usual.bc, self.learner == "bc", "--learner bc"),
+            ("--network.memory", self.network.memory != usual.network.memory, lstm, "--net lstm"),
+            ("--ppo.recurrence", self.ppo.recurrence != usual.ppo.recurrence, lstm, "--net lstm"),
+            (
+                "--network.scale",
+                self.network.scale != usual.network.scale,
+                self.network.cells != "one_hot",
+                "--network.cells ids",
+            ),
+        ):
+            if given and not applies:
+                raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave it out")
 
     def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if self.learner == "bc":

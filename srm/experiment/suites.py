@@ -178,7 +178,7 @@ SUITES = {
                 "ObstructedMaze-Full",
                 MAZE_MACHINE,
                 f"{MAZE_MACHINE}_handset",
-                30_000_000,
+                60_000_000,  # of which PPO needs 46 M with the learnt machine alone
                 MAZE,
             ),
         ),

@@ -249,10 +249,11 @@ class LearningRun:
     def finish(self) -> dict[str, Any]:
         """Writes what was learnt, and the report of it. Returns the summary."""
         self.holes.finish()
-        with self.writer.reopened():
-            summary = self._write_outcome()
-        self.holes.close()
-        return summary
+        try:
+            with self.writer.reopened():
+                return self._write_outcome()
+        finally:
+            self.holes.close()
 
     def _write_outcome(self) -> dict[str, Any]:
         writer, learnt = self.writer, self.posterior()

@@ -198,6 +198,8 @@ class Keeper:
         for name, _, _ in _files(self._base, row):
             if name not in names:
                 (parent / name).unlink()
+        if (self._base / row.folder / CONFIG).exists():  # an empty folder is not sent, and tells a run that can go on
+            (self._base / row.folder / CHECKPOINTS).mkdir(exist_ok=True)
         return not self._stopping
 
     def stop(self) -> frozenset[Path]:

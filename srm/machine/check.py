@@ -62,7 +62,8 @@ def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) 
         assert contradiction.witness is not None
         atoms = ", ".join(contradiction.witness.atoms)
         raise MachineError(
-            f"machine {machine.name}, {contradiction.place}: cannot be met, since {atoms} contradict each other"
+            f"machine {machine.name}, {contradiction.place}: cannot be met, since {atoms} contradict each other: "
+            "change one of them"
         )
     prover = Prover(subject)
     found = check_determinism(subject, prover, counter_facts(subject, prover))

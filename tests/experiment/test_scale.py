@@ -168,6 +168,9 @@ def test_what_a_row_sends_replaces_what_is_there_and_a_writer_thought_dead_is_tu
     (row,) = rows_of(suite(plain="train doorkey"), Path("out"), 1)
     keeper = Keeper(tmp_path)
     assert keeper.fetch(row, "first") == {"seed0.log": b""}
+    assert keeper.keep(row, "first", ["seed0/config.json"], {"seed0/config.json": b"{}"})
+    with claimed(suite(plain="train doorkey"), tmp_path / "out"):  # it may be taken up before it has saved anything
+        pass
     old, new = (f"seed0/checkpoint/round-0000000{n}.safetensors" for n in (1, 2))
     assert keeper.keep(row, "first", ["seed0/log.csv", old], {"seed0/log.csv": b"a", old: b"1"})
     assert keeper.fetch(row, "second") == {"seed0.log": b"", "seed0/log.csv": b"a", old: b"1"}

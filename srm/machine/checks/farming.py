@@ -1,4 +1,4 @@
-"""Farming: loops that can be repeated for a positive total without the task being done.
+"""Farming: loops that can be repeated for a positive total.
 
 Three things are asked of each elementary loop (see `moves`), for the assignments the constraint allows:
 

@@ -211,7 +211,7 @@ CLUSTER = """
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:
         second = cluster.add_node(num_cpus=1)
-        command = "train DoorKey-5x5 --frames 120000 --checkpoint-seconds 0.2 SMALL"
+        command = "train DoorKey-5x5 --frames 60000 --checkpoint-seconds 0.2 SMALL"
         rows = rows_of(Suite("small", "Small", {"plain": curve("plain", command)}), Path("out"), 2)
         killed = False
         for stands in conduct(rows, OnRay(cluster.address, every=0.5)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import platform
 import subprocess
 import sys
@@ -50,6 +52,19 @@ def test_the_suffix_tells_the_format() -> None:
 def test_several_machines_go_into_a_folder() -> None:
     assert main(["draw", "doorkey", "keycorridor", "--format", "svg", "-o", "pictures"]) == 0
     assert sorted(path.name for path in Path("pictures").iterdir()) == ["doorkey.svg", "keycorridor.svg"]
+
+
+def test_a_full_disk_leaves_the_old_picture_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    Path("mine.svg").write_text("old")
+    monkeypatch.setattr("os.fsync", full)
+    assert main(["draw", "doorkey", "-o", "mine.svg"]) == 2
+    assert capsys.readouterr().err.startswith("mine.svg cannot be written: No space left on device; what was saved")
+    assert [path.read_text() for path in Path().iterdir()] == ["old"]
 
 
 def test_draw_can_print(capsys: pytest.CaptureFixture[str]) -> None:

@@ -326,8 +326,7 @@ def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
     machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-    if learning.learning.learner == "bc":
-        raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
+    learning.learning.refuse_cloning()
     refuse_unfit(machine, task.words, learning.constraint)
     return machine, demos.choose(task, learning.demos, learning.count)
 

@@ -48,7 +48,6 @@ class LearnerConfig:
             ("--agac.*", self.agac != usual.agac, self.learner == "agac", "--learner agac"),
             ("--ride.*", self.ride != usual.ride, self.learner == "ride", "--learner ride"),
             ("--bc.*", self.bc != usual.bc, self.learner == "bc", "--learner bc"),
-            ("--network.memory", self.network.memory != usual.network.memory, lstm, "--net lstm"),
             ("--ppo.recurrence", self.ppo.recurrence != usual.ppo.recurrence, lstm, "--net lstm"),
             (
                 "--network.scale",
@@ -60,9 +59,15 @@ class LearnerConfig:
             if given and not applies:
                 raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave it out")
 
-    def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
+    def refuse_cloning(self) -> None:
+        """Where there is nothing to copy, or what pays is to be inferred."""
         if self.learner == "bc":
-            assert demonstrated is not None, "a clone needs demonstrations"
+            raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
+
+    def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
+        if demonstrated is None:
+            self.refuse_cloning()
+        elif self.learner == "bc":
             return Clone(worlds, self.net, self.network, self.ppo, self.bc, demonstrated, seed)
         if self.learner == "agac":
             return Agac(worlds, self.net, self.network, self.ppo, self.agac, seed)

@@ -23,8 +23,9 @@ from srm.chance import stream
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
+from srm.experiment.origin import versions
 from srm.experiment.training import Progress as Stand
-from srm.experiment.training import Training, TrainingRun, versions
+from srm.experiment.training import Training, TrainingRun
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.episodes import of_few
 from srm.trajectory import Demonstrations

@@ -16,7 +16,6 @@ checkpoint. `finish` writes the rest.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -24,7 +23,6 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import torch
 import tyro
 
@@ -34,6 +32,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
+from srm.experiment.origin import origin
 from srm.experiment.run import (
     POLICY,
     Checkpoint,
@@ -49,11 +48,9 @@ from srm.experiment.training import (
     MACHINE,
     NO_CONSTRAINT,
     Progress,
-    command,
     diverged,
     held_to,
     net_weights,
-    versions,
 )
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
@@ -160,8 +157,7 @@ class LearningRun:
         machine, shown = read_inputs(learning)
         refuse_taken(folder)
         run = LearningRun(learning, machine, shown, None)
-        about = {"env_id": run.task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
-        config = {"kind": "learn", "learning": to_plain(learning), **about}
+        config = {"kind": "learn", "learning": to_plain(learning), **origin(run.task.env_id)}
         run._writer = RunWriter.create(
             folder, config, {MACHINE: str(machine)}, lambda part: demos.save(shown, part / DEMONSTRATIONS)
         )
@@ -271,9 +267,8 @@ class LearningRun:
             self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
         )
         writer.text(EPISODES, dumps(recorded))
-        means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
-        summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
-        summary["episodes"] = self._recent.counted
+        played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
+        summary = played | self._recent.summary()
         writer.finish(summary)
         return summary
 

@@ -6,13 +6,9 @@ checkpoint. The caller draws progress.
 
 from __future__ import annotations
 
-import platform
-import shlex
-import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +17,7 @@ import tyro
 
 from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain, to_plain
+from srm.experiment.origin import origin
 from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import (
     POLICY,
@@ -144,8 +141,7 @@ class TrainingRun:
         machine, shown = read_inputs(training)
         refuse_taken(folder)
         run = TrainingRun(training, machine, shown, None)
-        about = {"env_id": task.env_id, "versions": versions(), "command": command(sys.argv[1:])}
-        config = {"kind": "train", "training": to_plain(training), **about}
+        config = {"kind": "train", "training": to_plain(training), **origin(task.env_id)}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if shown is None else lambda part: demos.save(shown, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -246,9 +242,8 @@ class TrainingRun:
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
         config = to_plain(self.training.learning)
-        means = {name: None if np.isnan(value) else value for name, value in self._recent.means().items()}
-        summary = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds, **means}
-        summary["episodes"] = self._recent.counted
+        played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
+        summary = played | self._recent.summary()
         with self.writer.reopened():
             write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
             self.writer.finish(summary)
@@ -333,18 +328,6 @@ def held_to(machine: Machine, kept: Constraint | None) -> Machine:
     """The machine with the constraint that its values keep as its first, by which whoever loads it judges them."""
     others = tuple(other for other in machine.constraints if other != kept)
     return replace(machine, constraints=() if kept is None else (kept, *others))
-
-
-def command(arguments: Sequence[str]) -> str:
-    """What was typed, but for where the run was to lie: whoever runs it again wants another place."""
-    words = iter(arguments)
-    kept = [word for word in words if not (word in ("-o", "--out") and next(words, None) is not None)]
-    return shlex.join(["srm", *(word for word in kept if not word.startswith("--out="))])
-
-
-def versions() -> dict[str, str]:
-    packages = ("srm", "torch", "numpy", "gymnasium", "minigrid", "envpool")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def net_weights(learner: Learner) -> dict[str, np.ndarray]:

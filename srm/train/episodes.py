@@ -81,6 +81,11 @@ class Recent:
         total, length = np.array(self._last).T
         return {"return": float(total.mean()), "success": float((total > 0).mean()), "length": float(length.mean())}
 
+    def summary(self) -> dict[str, float | int | None]:
+        """The means as `json` can write them, and of how many episodes they are."""
+        means = {name: None if np.isnan(value) else value for name, value in self.means().items()}
+        return {**means, "episodes": self.counted}
+
     def reached(self, goal: float | None) -> bool:
         """Whether as many episodes as are kept have this mean return."""
         return goal is not None and len(self._last) == self._last.maxlen and self.means()["return"] >= goal

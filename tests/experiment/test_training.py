@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
+from srm.experiment.origin import command
 from srm.experiment.part import Partner
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
-from srm.experiment.training import Training, TrainingRun, command
+from srm.experiment.training import Training, TrainingRun
 from srm.infer.imitation import ImitationConfig
 from srm.machine.parse import load
 from srm.task import demos

@@ -1,0 +1,26 @@
+"""Where a run comes from, for its config: the environment, the versions that played it, and what was typed."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+
+def origin(env_id: str) -> dict[str, Any]:
+    return {"env_id": env_id, "versions": versions(), "command": command(sys.argv[1:])}
+
+
+def command(arguments: Sequence[str]) -> str:
+    """What was typed, but for where the run was to lie: whoever runs it again wants another place."""
+    words = iter(arguments)
+    kept = [word for word in words if not (word in ("-o", "--out") and next(words, None) is not None)]
+    return shlex.join(["srm", *(word for word in kept if not word.startswith("--out="))])
+
+
+def versions() -> dict[str, str]:
+    packages = ("srm", "torch", "numpy", "gymnasium", "minigrid", "envpool")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -55,7 +55,7 @@ from srm.experiment.training import (
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
-from srm.infer.posterior import QUANTILES, Posterior, exercised, posterior
+from srm.infer.variational import QUANTILES, Posterior, exercised, posterior
 from srm.machine.check import check, refuse_unfit
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load

@@ -12,7 +12,7 @@ from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import ConcretizerConfig, Side
-from srm.infer.posterior import exercised, posterior, tidy
+from srm.infer.variational import exercised, posterior, tidy
 from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
 from srm.machine.parse import find_machine

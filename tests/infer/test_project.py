@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srm.errors import AssignmentError
-from srm.infer.posterior import DECIMALS, tidy
+from srm.infer.variational import DECIMALS, tidy
 from srm.infer.project import Polytope
 from srm.machine.parse import find_machine, parse
 

@@ -1,0 +1,132 @@
+"""What the likelihoods read: demonstrations and play as the machine sees them, holes still open.
+
+    M demonstrations   R policies that played   K assignments   N entries (steps that may pay)   G groups of silent steps
+
+Each policy's play is a rollout whose columns begin with an episode, with the log-probability of what the policy did, and of what
+was demonstrated. Pay is symbolic, so old play is paid anew under any assignment. Every policy counts as much as any other and all of
+them together as much as the demonstrations: the evidence is M demonstrations, however many frames were played.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from srm.errors import DemonstrationError
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.posterior.prior import Floats
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Rollout
+
+FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it
+MOST_GROUPS = 24  # of silent steps with nearly the same log-probability
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """What one policy did: a rollout whose columns begin with an episode."""
+
+    rollout: Rollout
+    log_prob: np.ndarray  # [T, B] of the policy that played it
+    demonstrated_log_prob: np.ndarray  # [T of the demonstrations, M] of the same policy
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Demonstrations, or one policy's play: pay is open until an assignment is given."""
+
+    residual: symbolic.Residual
+    valid: npt.NDArray[np.bool_]  # [T, B]
+    episode: npt.NDArray[np.intp]  # [T, B] the number of the episode that each step belongs to
+    whole: npt.NDArray[np.bool_]  # [episodes] whether it was played to its end
+
+    @staticmethod
+    def of(program: Program, vocabulary: Vocabulary, rollout: Rollout) -> Side:
+        residual, _ = read_rollout(program, vocabulary, rollout)
+        over = rollout.ended | rollout.cut
+        # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
+        first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
+        episode = first[:-1] + np.cumsum(over, axis=0) - over
+        whole = np.ones(first[-1], np.bool_)
+        whole[first[1:] - 1] = False
+        return Side(residual, rollout.real, episode, whole)
+
+    @property
+    def steps(self) -> int:
+        return int(self.valid.sum())
+
+    def pay(self, assignments: Floats) -> Floats:
+        """[K, N]."""
+        return batched.pay(self.residual, assignments).pay
+
+    def at(self, log_prob: np.ndarray) -> Floats:
+        """The log-probabilities of the entries' actions, [N], floored."""
+        entries = self.residual.entries
+        return np.maximum(log_prob[entries.step, entries.world], FLOOR).astype(np.float64)
+
+    def silent(self, log_prob: np.ndarray) -> tuple[Floats, Floats]:
+        """The steps that pay nothing whatever the holes are, as groups: mean log-probability [G], number of steps [G]."""
+        quiet = self.valid.copy()
+        quiet[self.residual.entries.step, self.residual.entries.world] = False
+        values = np.sort(np.maximum(log_prob[quiet], FLOOR).astype(np.float64))
+        if len(values) == 0:
+            return np.zeros(0), np.zeros(0)
+        if values[-1] - values[0] < 1e-6:
+            return values[:1], np.array([float(len(values))])
+        groups = [group for group in np.array_split(values, MOST_GROUPS) if len(group)]
+        return np.array([group.mean() for group in groups]), np.array([float(len(group)) for group in groups])
+
+    def totals(self, discount: float = 1.0) -> Floats:
+        """[N, whole episodes]: turns pay [K, N] into the (discounted) totals of the episodes that were played to their end."""
+        entries = self.residual.entries
+        episode = self.episode[entries.step, entries.world]
+        kept = self.whole[episode]
+        matrix = np.zeros((len(episode), int(self.whole.sum())))
+        factor = discount ** (entries.step - self._begin()[episode])
+        matrix[np.flatnonzero(kept), (np.cumsum(self.whole) - 1)[episode[kept]]] = factor[kept]
+        return matrix
+
+    def _begin(self) -> npt.NDArray[np.intp]:
+        """The first valid step of each episode."""
+        begin = np.zeros(len(self.whole), np.intp)
+        step, world = np.nonzero(self.valid)
+        begin[self.episode[step, world][::-1]] = step[::-1]  # the earliest is written last
+        return begin
+
+    def episode_log_prob(self, log_prob: np.ndarray) -> Floats:
+        """The log-probability of all actions of each whole episode."""
+        sums = np.bincount(self.episode[self.valid], log_prob[self.valid], minlength=len(self.whole))
+        return sums[self.whole]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Demonstrations and the play of R policies."""
+
+    demonstrations: Side
+    demonstrated_log_probs: tuple[np.ndarray, ...]  # R of [T, M]
+    plays: tuple[Side, ...]  # R
+    log_probs: tuple[np.ndarray, ...]  # R of [T, B]
+
+    @staticmethod
+    def of(program: Program, vocabulary: Vocabulary, demonstrated: Rollout, plays: tuple[Play, ...]) -> Evidence:
+        side = Side.of(program, vocabulary, demonstrated)
+        if len(side.residual.entries) == 0:
+            raise DemonstrationError(
+                f"the demonstrations show no event of machine {program.machine.name}; "
+                "record some of its own task with `srm demo`"
+            )
+        return Evidence(
+            side,
+            tuple(play.demonstrated_log_prob for play in plays),
+            tuple(Side.of(program, vocabulary, play.rollout) for play in plays),
+            tuple(play.log_prob for play in plays),
+        )
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return (self.demonstrations, *self.plays)

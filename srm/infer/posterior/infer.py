@@ -1,0 +1,165 @@
+"""Infer the holes of a machine: demonstrations and play in, a posterior out. No training, no torch, nothing written.
+
+    infer(machine, constraint, vocabulary, demonstrated, plays) -> Posterior
+
+The prior is uniform on the constraint within the assignment spaces, less whatever could be farmed: for each loop of the machine
+that could be repeated without end for gain, the atom that forbids it is added, so every draw is a reward that provably cannot be
+hacked that way (`allow_farming` leaves these atoms out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from srm.chance import stream
+from srm.errors import AssignmentError
+from srm.evaluate.program import Program
+from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.prior import Floats, Prior
+from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
+from srm.infer.posterior.slices import prior_walkers
+from srm.infer.posterior.summary import (
+    HoleSummary,
+    PressedAtom,
+    Tradeoff,
+    pressed_atoms,
+    summarise,
+    tradeoffs,
+)
+from srm.infer.project import Polytope
+from srm.infer.variational import tidy
+from srm.machine.check import Forbidden, forbid_farming, with_atoms
+from srm.machine.model import Constraint, Machine
+from srm.task.table import Task
+from srm.task.vocabulary import Vocabulary
+from srm.task.worlds import Worlds, gather
+from srm.trajectory import Rollout
+
+PRIOR_DRAWS = (8, 128)  # ensembles and walkers
+RANDOM_FRAMES = 10_240  # of uniform random play: enough for every event that random play meets at all
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What demonstrations say of a machine's holes."""
+
+    machine: Machine  # with its holes open
+    constraint: Constraint | None  # with the atoms that forbid farming
+    forbidden: Forbidden
+    draws: Draws
+    prior_draws: Floats  # [S, H]
+    holes: tuple[HoleSummary, ...]
+    pressed: tuple[PressedAtom, ...]
+    tradeoffs: tuple[Tradeoff, ...]
+    demonstrations: int
+    demonstrated_steps: int
+    played_steps: int
+
+    @property
+    def converged(self) -> bool:
+        return self.draws.converged
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """The mean with few decimals, inside the constraint; whole-number holes are rounded."""
+        point = paid_point(self.machine, self.constraint, self.draws)
+        return dict(zip(self.machine.hole_names, point.tolist(), strict=True))
+
+    @cached_property
+    def concrete(self) -> Machine:
+        """The machine with its values and spreads."""
+        return self.machine.concretize(self.values, {hole.name: round(hole.spread, 4) for hole in self.holes})
+
+
+def paid_point(machine: Machine, constraint: Constraint | None, draws: Draws) -> Floats:
+    """The posterior's mean [H], which lies inside any convex constraint. Where rounding whole numbers breaks an atom, the draw nearest to it."""
+    whole = np.array([bool(hole.space and hole.space.whole) for hole in machine.holes])
+    polytope = Polytope.of(machine, constraint)
+    mean = draws.assignments.mean(axis=0)
+    if not whole.any():
+        return tidy(polytope, mean)
+    rounded = np.where(whole, np.round(mean), mean)
+    if (polytope.excess(rounded) <= 1e-9).all():
+        return rounded
+    scale = np.maximum(draws.assignments.std(axis=0), 1e-9)
+    return draws.assignments[np.square((draws.assignments - mean) / scale).sum(axis=1).argmin()]
+
+
+def unfarmable(machine: Machine, constraint: Constraint | None, vocabulary: Vocabulary) -> tuple[Constraint | None, Forbidden]:
+    """The constraint with the atoms that forbid farming, and what these are."""
+    forbidden = forbid_farming(machine, vocabulary.words, constraint)
+    return (with_atoms(constraint, forbidden.atoms) if forbidden.atoms else constraint), forbidden
+
+
+def infer(
+    machine: Machine,
+    constraint: Constraint | None,
+    vocabulary: Vocabulary,
+    demonstrated: Rollout,
+    plays: Sequence[Play],
+    config: PosteriorConfig | None = None,
+    *,
+    seed: int = 0,
+    allow_farming: bool = False,
+) -> Posterior:
+    """The posterior over the holes of `machine`, whatever values it has for them."""
+    config, machine = config or PosteriorConfig(), machine.opened()
+    if not machine.holes:
+        raise AssignmentError(f"machine {machine.name} has no holes to infer")
+    forbidden = Forbidden()
+    if not allow_farming:
+        constraint, forbidden = unfarmable(machine, constraint, vocabulary)
+    evidence = Evidence.of(Program(machine, vocabulary.words), vocabulary, demonstrated, tuple(plays))
+    prior = Prior.of(machine, constraint)
+    density = Density(evidence, config)
+    draws = draw(prior, density, config, stream(seed, "posterior"))
+    return assemble(machine, constraint, forbidden, prior, density, draws, seed)
+
+
+def assemble(
+    machine: Machine,
+    constraint: Constraint | None,
+    forbidden: Forbidden,
+    prior: Prior,
+    density: Density,
+    draws: Draws,
+    seed: int,
+) -> Posterior:
+    """The posterior with all that its draws say."""
+    walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
+    before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
+    evidence = density.evidence
+    return Posterior(
+        machine,
+        constraint,
+        forbidden,
+        draws,
+        before,
+        summarise(machine, constraint, prior, before, density, draws),
+        pressed_atoms(machine, constraint, before, density, draws),
+        tradeoffs(machine, draws),
+        evidence.demonstrations.valid.shape[1],
+        evidence.demonstrations.steps,
+        sum(side.steps for side in evidence.plays),
+    )
+
+
+def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
+    """What somebody does who draws every action at random: in sixteen envs, so that episodes come to their ends."""
+    envs = task.make_worlds(16, seed)
+    try:
+        return uniform_play(envs, demonstrated, stream(seed, "random play"), frames // envs.count)
+    finally:
+        envs.close()
+
+
+def uniform_play(envs: Worlds, demonstrated: Rollout, rng: np.random.Generator, steps: int) -> Play:
+    observations, poses = envs.reset()
+    actions = [rng.integers(envs.actions, size=envs.count) for _ in range(steps)]
+    rollout = gather(observations, poses, actions, [envs.step(action) for action in actions])
+    log_prob = -np.log(envs.actions)
+    return Play(rollout, np.full(rollout.actions.shape, log_prob), np.full(demonstrated.actions.shape, log_prob))

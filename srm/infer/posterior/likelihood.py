@@ -1,0 +1,139 @@
+"""How likely the evidence is under an assignment: three likelihoods over the same residuals.
+
+    K assignments   c the idle constant of each   N entries of all sides   n terms
+
+**steps** is the paper's p(0_A, 1_E | pi_A, E, l) with the machine itself in the discriminator: logit D = pay - c - log pi_A, with
+demonstrated steps as 1 and played steps as 0. It is sharp, and takes the pay of a step for the log-odds of taking it.
+**totals** is the paper's definition of a solution as evidence: each demonstration out-earns the episodes of every policy met so
+far, with the odds of a Bradley-Terry model on what whole episodes are paid. It sees what steps cannot: that small pay, often
+paid, can outweigh a milestone.
+**trajectories** is the maximum-entropy model exp(pay of the episode) / Z, with Z from play by importance weights: right for a
+soft-optimal expert where the weights are tame (short episodes), wild where they are not.
+
+Weights: the played steps together weigh as much as the demonstrated ones, and each policy as much as another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from srm.infer.posterior.evidence import Evidence
+from srm.infer.posterior.prior import Floats
+
+
+class Likelihood(Protocol):
+    def __call__(self, pays: list[Floats], c: Floats) -> Floats:
+        """The log-likelihood [K] from the pay [K, N] of each side of the evidence."""
+        ...
+
+
+def softplus(x: Floats) -> Floats:
+    """log(1 + e^x)."""
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """log D of demonstrated steps and log (1 - D) of played ones, each a term with its weight."""
+
+    column: npt.NDArray[np.intp]  # [n] of the pays laid side by side
+    log_prob: Floats  # [n]
+    sign: Floats  # [n] 1 demonstrated, -1 played
+    weight: Floats  # [n]
+    silent_log_prob: Floats  # [G] of steps that pay nothing
+    silent_sign: Floats  # [G]
+    silent_weight: Floats  # [G]
+    demonstrated: int  # the first so many terms are of demonstrations
+
+    @staticmethod
+    def of(evidence: Evidence) -> Steps:
+        shown, policies = evidence.demonstrations, max(1, len(evidence.plays))
+        entries = len(shown.residual.entries)
+        parts: list[tuple[np.ndarray, Floats, float, float]] = []  # columns, log-probabilities, sign, weight
+        silent: list[tuple[Floats, Floats, float]] = []
+        offset = entries
+        for log_prob in evidence.demonstrated_log_probs:
+            parts.append((np.arange(entries), shown.at(log_prob), 1.0, 1 / policies))
+            groups, counts = shown.silent(log_prob)
+            silent.append((groups, counts / policies, 1.0))
+        demonstrated = entries * len(evidence.plays)
+        for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
+            weight = shown.steps / (policies * max(1, side.steps))
+            columns = offset + np.arange(len(side.residual.entries))
+            parts.append((columns, side.at(log_prob), -1.0, weight))
+            groups, counts = side.silent(log_prob)
+            silent.append((groups, counts * weight, -1.0))
+            offset += len(columns)
+        return Steps(
+            np.concatenate([columns for columns, *_ in parts]),
+            np.concatenate([log_prob for _, log_prob, *_ in parts]),
+            np.concatenate([np.full(len(columns), sign) for columns, _, sign, _ in parts]),
+            np.concatenate([np.full(len(columns), weight) for columns, *_, weight in parts]),
+            np.concatenate([groups for groups, *_ in silent]),
+            np.concatenate([np.full(len(groups), sign) for groups, _, sign in silent]),
+            np.concatenate([weights for _, weights, _ in silent]),
+            demonstrated,
+        )
+
+    def terms(self, pays: list[Floats], c: Floats) -> Floats:
+        """The log-likelihood of each term, [K, n]."""
+        pay = np.concatenate(pays, axis=1)[:, self.column]
+        return -softplus(self.sign * (c[:, None] + self.log_prob - pay)) * self.weight
+
+    def silent(self, c: Floats) -> Floats:
+        """Of the steps that pay nothing, [K, G]."""
+        return -softplus(self.silent_sign * (c[:, None] + self.silent_log_prob)) * self.silent_weight
+
+    def __call__(self, pays: list[Floats], c: Floats) -> Floats:
+        return self.terms(pays, c).sum(axis=1) + self.silent(c).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Each demonstration out-earns the whole episodes of each policy."""
+
+    sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
+
+    @staticmethod
+    def of(evidence: Evidence) -> Totals:
+        return Totals(tuple(side.totals() for side in evidence.sides))
+
+    def __call__(self, pays: list[Floats], c: Floats) -> Floats:
+        shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))  # [K, M], [K, J]
+        met = [totals for totals in played if totals.shape[1]]
+        if not met:
+            return np.zeros(len(c))
+        lost = [softplus(totals[:, None, :] - shown[:, :, None]).mean(axis=2).sum(axis=1) for totals in met]
+        return -np.mean(lost, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """exp(pay of an episode) / Z(h), with Z by importance weights over the whole episodes of all policies."""
+
+    sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
+    log_weight: tuple[Floats, ...]  # of each policy's whole episodes, [J]: minus the log-probability of its actions
+
+    @staticmethod
+    def of(evidence: Evidence) -> Trajectories:
+        weights = []
+        for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
+            weights.append(-side.episode_log_prob(log_prob))
+        return Trajectories(tuple(side.totals() for side in evidence.sides), tuple(weights))
+
+    def __call__(self, pays: list[Floats], c: Floats) -> Floats:
+        shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
+        logs = [t + w for t, w in zip(played, self.log_weight, strict=True) if t.shape[1]]
+        if not logs:
+            return np.zeros(len(c))
+        log_z = np.mean([_log_mean_exp(log) for log in logs], axis=0)  # [K]
+        return shown.sum(axis=1) - shown.shape[1] * log_z
+
+
+def _log_mean_exp(x: Floats) -> Floats:
+    top = x.max(axis=1)
+    return top + np.log(np.exp(x - top[:, None]).mean(axis=1))

@@ -1,0 +1,112 @@
+"""From evidence to draws: the posterior itself, by ensemble slice sampling, for as long as it takes to converge.
+
+    x [K, D]: an assignment and the idle constant c   draws [S, H]
+
+Several ensembles run side by side from points of the prior. After each block of sweeps their second halves are compared; sampling
+stops when they agree (R-hat) and hold enough independent draws, or when its budget is spent, and then the posterior says that it
+has not converged. Everything is counted in sweeps, nothing in seconds: the same seed gives the same draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from srm.infer.posterior.diagnostics import effective_size, r_hat
+from srm.infer.posterior.evidence import Evidence
+from srm.infer.posterior.likelihood import Likelihood, Steps, Totals, Trajectories
+from srm.infer.posterior.prior import Floats, Prior
+from srm.infer.posterior.slices import prior_walkers, sweep
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
+
+LARGEST_R_HAT = 1.01
+LEAST_DRAWS = 400  # effective
+
+
+@dataclass(frozen=True)
+class PosteriorConfig:
+    """How the posterior is sampled."""
+
+    likelihood: Literal["steps", "totals", "trajectories", "both"] = "both"
+    """what the evidence is: which steps look demonstrated, which episodes out-earn others, maximum-entropy trajectories, or steps and totals"""
+    temper: float = 1.0
+    """the power to which the likelihood of steps is raised: below 1 it says less, and intervals are wider"""
+    ensembles: int = 4
+    """that are compared to tell whether they have converged"""
+    walkers: int = 0
+    """of each ensemble; 0: twice the number of coordinates, and at least 16"""
+    first_look: int = 150
+    """sweeps until convergence is first looked at; then again after half as many more"""
+    sweeps: int = 2000
+    """at most"""
+
+    def __post_init__(self) -> None:
+        ABOVE_ZERO.refuse_outside(self, "--posterior.", "temper")
+        ONE_OR_MORE.refuse_outside(self, "--posterior.", "ensembles", "first_look", "sweeps")
+        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "walkers")
+
+    def size(self, dimensions: int) -> int:
+        return self.walkers or 2 * max(8, dimensions)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of the posterior, and whether they can be trusted."""
+
+    assignments: Floats  # [S, H]
+    idle: Floats  # [S]
+    r_hat: Floats  # [H]
+    effective: Floats  # [H]
+    sweeps: int
+    walkers: Floats  # [C, W, D] where the ensembles stand, to go on from
+
+    @property
+    def converged(self) -> bool:
+        return bool((self.r_hat <= LARGEST_R_HAT).all() and (self.effective >= LEAST_DRAWS).all())
+
+
+class Density:
+    """The log-posterior, up to a constant, at points [K, D] inside the prior."""
+
+    def __init__(self, evidence: Evidence, config: PosteriorConfig) -> None:
+        self.evidence, self.config = evidence, config
+        kinds = {"steps": Steps, "totals": Totals, "trajectories": Trajectories}
+        names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
+        self.parts: dict[str, Likelihood] = {name: kinds[name].of(evidence) for name in names}
+
+    def pays(self, assignments: Floats) -> list[Floats]:
+        return [side.pay(assignments) for side in self.evidence.sides]
+
+    def __call__(self, x: Floats) -> Floats:
+        pays, c = self.pays(x[:, :-1]), x[:, -1]
+        total = np.zeros(len(x))
+        for name, part in self.parts.items():
+            total += part(pays, c) * (self.config.temper if name == "steps" else 1.0)
+        return total
+
+
+def draw(
+    prior: Prior, density: Density, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
+) -> Draws:
+    """Samples until converged; `start` are walkers of an earlier posterior to go on from."""
+    walkers = prior_walkers(prior, config.ensembles, config.size(prior.dimensions), rng) if start is None else start.copy()
+    shown = prior.shown(walkers.reshape(-1, prior.dimensions))
+    values = density(shown).reshape(walkers.shape[:2])
+    history: list[Floats] = []
+    look = min(config.first_look, config.sweeps)
+    while True:
+        while len(history) < look:
+            sweep(prior, density, walkers, values, rng)
+            history.append(walkers.copy())
+        look = min(look + max(1, look // 2), config.sweeps)
+        kept = np.stack(history[len(history) // 2 :])  # [S, C, W, D]
+        by_hole = np.moveaxis(kept, 0, -1)  # [C, W, D, S]
+        holes = range(prior.dimensions - 1)
+        hats = np.array([r_hat(by_hole[:, :, hole]) for hole in holes])
+        sizes = np.array([effective_size(by_hole[:, :, hole]) for hole in holes])
+        points = prior.shown(kept.reshape(-1, prior.dimensions))
+        draws = Draws(points[:, :-1], points[:, -1], hats, sizes, len(history), walkers)
+        if draws.converged or len(history) >= config.sweeps:
+            return draws

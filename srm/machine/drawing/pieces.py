@@ -32,7 +32,7 @@ _TOKENS = re.compile(
     r'(?P<label>"[^"]*")|(?P<hole>\?\w+)|(?P<counter>#\w+)|(?P<name>[A-Za-z_]\w*)'
     r"|(?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<space>\s+)|(?P<sign>//|->|\+-|\.\.|<=|>=|!=|.)"
 )
-_BINDS = frozenset(("", *"(<>=≤≥≠·*−+,", "<=", ">=", "!=", "//", "+-"))  # `-` after these is a number's own
+_BINDS = frozenset(("", *"(<>=≤≥≠·*−+,", "<=", ">=", "!=", "//", "+-", "in", ".."))  # `-` after these is a number's own
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-": "−", "*": "·", "+-": "±"}
 
 

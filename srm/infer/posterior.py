@@ -94,15 +94,14 @@ def tidy(polytope: Polytope, assignment: Floats, whole: Sequence[int] = ()) -> F
     The mode often lies on a bound, where rounding would break an atom. So it is first brought inside a polytope that is smaller by
     what rounding can do; where that is empty, or rounding breaks an equality, the numbers keep all their decimals.
     """
-    if whole:
-        values = tidy(pin(polytope, assignment, whole), assignment)
-        values[list(whole)] = np.round(values[list(whole)])
-        return values
-    rounding = 0.5 * 10.0**-DECIMALS * np.abs(polytope.a).sum(axis=1)
-    rounding[: polytope.equalities] = 0
-    smaller = Polytope(polytope.a, polytope.b - rounding, polytope.equalities)
+    pinned = pin(polytope, assignment, whole) if whole else polytope
+    rounding = 0.5 * 10.0**-DECIMALS * np.delete(np.abs(pinned.a), list(whole), axis=1).sum(axis=1)
+    rounding[: pinned.equalities] = 0
+    smaller = Polytope(pinned.a, pinned.b - rounding, pinned.equalities)
+    unrounded = pinned.project(assignment)
+    unrounded[list(whole)] = np.round(unrounded[list(whole)])
     try:
         rounded: Floats = np.round(smaller.project(assignment), DECIMALS) + 0.0
     except AssignmentError:
-        return polytope.project(assignment)
-    return rounded if (polytope.excess(rounded) <= TIGHT).all() else polytope.project(assignment)
+        return unrounded
+    return rounded if (polytope.excess(rounded) <= TIGHT).all() else unrounded

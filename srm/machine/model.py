@@ -53,9 +53,7 @@ class Hole:
     space: Space | None = None  # where it may lie; None: anywhere
 
     def __str__(self) -> str:
-        text = f"?{self.name}"
-        if self.space is not None:
-            text += f" in {self.space}"
+        text = f"?{self.name}" if self.space is None else str(Within(self.name, self.space))
         if self.value is not None:
             text += f" = {number_text(self.value)}"
         if self.spread is not None:

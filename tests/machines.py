@@ -26,6 +26,7 @@ from srm.machine.model import (
     RepayLast,
     Rule,
     RuleOf,
+    Space,
 )
 from srm.machine.terms import (
     RELATIONS,
@@ -169,14 +170,31 @@ def guards(names: Names, size: int = 2) -> st.SearchStrategy[Guard]:
 # Machines
 
 
+@st.composite
+def spaces(draw: st.DrawFn) -> Space:
+    whole = draw(st.booleans())
+    ends = st.integers(-2, 2) if whole else quarters()
+    low, high = sorted(draw(st.lists(ends, min_size=2, max_size=2, unique=True)))
+    return Space(float(low), float(high), whole)
+
+
+def values_in(space: Space | None) -> st.SearchStrategy[float]:
+    if space is None:
+        return quarters()
+    if space.whole:
+        return st.integers(int(space.low), int(space.high)).map(float)
+    return quarters(int(4 * space.low), int(4 * space.high))
+
+
 def holes(draw: st.DrawFn, names: tuple[str, ...], values: bool | None) -> tuple[Hole, ...]:
+    spaced = {name: draw(spaces()) if draw(st.integers(0, 3)) == 3 else None for name in names}
     valued = draw(st.booleans()) if values is None else values
     if not valued:
-        return tuple(map(Hole, names))
+        return tuple(Hole(name, space=space) for name, space in spaced.items())
     spread = st.none() | quarters(0, 4)
     missing = st.nothing() if values else st.none()
-    drawn = [(name, draw(quarters() | missing)) for name in names]
-    return tuple(Hole(name, value, None if value is None else draw(spread)) for name, value in drawn)
+    drawn = [(name, draw(values_in(space) | missing), space) for name, space in spaced.items()]
+    return tuple(Hole(name, value, None if value is None else draw(spread), space) for name, value, space in drawn)
 
 
 @cache
@@ -359,7 +377,7 @@ def streams(draw: st.DrawFn, *, most_steps: int = 14, most_worlds: int = 3) -> S
 
 
 def assignments(machine: Machine, count: int) -> st.SearchStrategy[np.ndarray]:
-    """`count` assignments of the machine's holes, [K, H]."""
-    row = st.lists(quarters(), min_size=len(machine.holes), max_size=len(machine.holes))
+    """`count` assignments of the machine's holes, each in its space, [K, H]."""
+    row = st.tuples(*(values_in(hole.space) for hole in machine.holes))
     rows = st.lists(row, min_size=count, max_size=count)
     return rows.map(lambda drawn: np.array(drawn, np.float64).reshape(count, len(machine.holes)))

@@ -18,6 +18,7 @@ from srm.evaluate import compiled
 from srm.evaluate.symbolic import Residual, clash_error
 from srm.evaluate.tables import NONE, Array
 from srm.machine.model import Constraint, Machine
+from srm.machine.terms import number_text
 
 IDLE = NONE
 Floats = npt.NDArray[np.float64]
@@ -108,7 +109,8 @@ def assignment_of(
 ) -> Floats:
     """One number for each hole in the machine's order, [H]: the given values, or those written in the machine.
 
-    Values outside the machine's first constraint are refused unless `outside_constraint` asks for them.
+    Values outside their spaces are refused, and those outside the machine's first constraint unless `outside_constraint`
+    asks for them.
     """
     told = machine.values() if values is None else values
     missing = [f"?{name}" for name in machine.hole_names if name not in told]
@@ -122,6 +124,12 @@ def assignment_of(
     if not np.isfinite(assignment).all():
         bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
         raise AssignmentError(f"machine {machine.name}: ?{bad} is {told[bad]}, which is not a finite number")
+    for within in machine.spaces:
+        if told[within.hole] not in within.space:
+            raise AssignmentError(
+                f"machine {machine.name}: ?{within.hole} is {number_text(told[within.hole])}, which breaks {within}; "
+                "take a value inside it, or widen the space"
+            )
     constraint = machine.constraint()
     if constraint is not None and not outside_constraint:
         broken = broken_atoms(machine, constraint, assignment)
@@ -135,7 +143,7 @@ def assignment_of(
 
 
 def linear(machine: Machine, constraint: Constraint | None) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """The constraint as `A @ h <= b`, with a flag on rows that are equalities: A [rows, H], b [rows]."""
+    """The spaces and the constraint as `A @ h <= b`, with a flag on rows that are equalities: A [rows, H], b [rows]."""
     rows = machine.rows(constraint)
     a = np.array([[float(row.coefficients.get(name, 0)) for name in machine.hole_names] for row in rows])
     b = np.array([float(row.bound) for row in rows])

@@ -1,11 +1,12 @@
 """Assignments that keep a constraint and know nothing else: what a learnt assignment has to beat.
 
-uniform   drawn uniformly from what the constraint allows within a box around 0
+uniform   drawn uniformly from what the constraint and the spaces allow; holes without a space stay in a box around 0
 penalty   a random point moved by gradients of J_con alone until the constraint holds, as in the paper's appendix
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from srm.errors import AssignmentError
 from srm.infer.objectives import loss_con
 from srm.infer.variational import tidy
 from srm.infer.project import Floats, Polytope
+from srm.infer.whole import whole_holes
 from srm.machine.model import Constraint, Machine
 
 How = Literal["uniform", "penalty"]
@@ -29,15 +31,22 @@ def filled(machine: Machine, constraint: Constraint | None, how: How, which: int
     polytope = Polytope.of(machine, constraint)
     chance = stream(which, f"{how} holes")
     count = len(machine.holes)
-    drawn = uniform(polytope, count, chance) if how == "uniform" else by_penalty(polytope, count, chance)
-    return machine.concretize(dict(zip(machine.hole_names, tidy(polytope, drawn).tolist(), strict=True)))
+    if how == "uniform":
+        drawn = uniform(polytope, count, chance, [hole.space is None for hole in machine.holes])
+    else:
+        drawn = by_penalty(polytope, count, chance)
+    values = tidy(polytope, drawn, whole_holes(machine))
+    return machine.concretize(dict(zip(machine.hole_names, values.tolist(), strict=True)))
 
 
-def uniform(polytope: Polytope, holes: int, chance: np.random.Generator) -> Floats:
-    """Hit and run: from a point well inside, again and again to a uniform point of a random line through it."""
-    box = np.concatenate([np.eye(holes), -np.eye(holes)])
+def uniform(polytope: Polytope, holes: int, chance: np.random.Generator, boxed: Sequence[bool] | None = None) -> Floats:
+    """Hit and run: from a point well inside, again and again to a uniform point of a random line through it.
+
+    The holes that are `boxed` (all, if it is not said) stay within the box.
+    """
+    sides = np.eye(holes)[np.ones(holes, np.bool_) if boxed is None else np.array(boxed, np.bool_)]
     a, b = polytope.bounds
-    a, b = np.concatenate([a, box]), np.concatenate([b, np.full(2 * holes, BOX)])
+    a, b = np.concatenate([a, sides, -sides]), np.concatenate([b, np.full(2 * len(sides), BOX)])
     point = _middle(a, b)
     for _ in range(STEPS_PER_HOLE * holes):
         along = chance.standard_normal(holes)
@@ -57,7 +66,7 @@ def _middle(a: Floats, b: Floats) -> Floats:
     if not found.success:
         raise AssignmentError(
             f"the constraint allows nothing with every hole between {-BOX:g} and {BOX:g}, where uniform values are drawn; "
-            "take --holes penalty"
+            "write the spaces of the holes, or take --holes penalty"
         )
     if found.x[-1] < 1e-6:
         raise AssignmentError(

@@ -17,6 +17,7 @@ from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
 from srm.infer.concretizer import Belief
 from srm.infer.project import TIGHT, Floats, Polytope
+from srm.infer.whole import pin, whole_holes
 from srm.machine.model import Constraint, Machine
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -62,7 +63,7 @@ def posterior(
     polytope = Polytope.of(machine, constraint)
     draws = belief.mean + belief.spread * chance.standard_normal((DRAWS, len(machine.holes)))
     shown = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)
-    values = tidy(polytope, belief.mode)
+    values = tidy(polytope, belief.mode, whole_holes(machine))
     quantiles = np.quantile(shown, QUANTILES, axis=0) if len(machine.holes) else np.zeros((len(QUANTILES), 0))
     holes = tuple(
         HolePosterior(
@@ -87,17 +88,20 @@ def exercised(residual: symbolic.Residual, assignment: Floats) -> list[int]:
     return counts
 
 
-def tidy(polytope: Polytope, assignment: Floats) -> Floats:
-    """The assignment with few decimals, and still inside the constraint.
+def tidy(polytope: Polytope, assignment: Floats, whole: Sequence[int] = ()) -> Floats:
+    """The assignment with few decimals (none at the holes that are `whole`), and still inside the constraint.
 
     The mode often lies on a bound, where rounding would break an atom. So it is first brought inside a polytope that is smaller by
     what rounding can do; where that is empty, or rounding breaks an equality, the numbers keep all their decimals.
     """
-    rounding = 0.5 * 10.0**-DECIMALS * np.abs(polytope.a).sum(axis=1)
-    rounding[: polytope.equalities] = 0
-    smaller = Polytope(polytope.a, polytope.b - rounding, polytope.equalities)
+    pinned = pin(polytope, assignment, whole) if whole else polytope
+    rounding = 0.5 * 10.0**-DECIMALS * np.delete(np.abs(pinned.a), list(whole), axis=1).sum(axis=1)
+    rounding[: pinned.equalities] = 0
+    smaller = Polytope(pinned.a, pinned.b - rounding, pinned.equalities)
+    unrounded = pinned.project(assignment)
+    unrounded[list(whole)] = np.round(unrounded[list(whole)])
     try:
         rounded: Floats = np.round(smaller.project(assignment), DECIMALS) + 0.0
     except AssignmentError:
-        return polytope.project(assignment)
-    return rounded if (polytope.excess(rounded) <= TIGHT).all() else polytope.project(assignment)
+        return unrounded
+    return rounded if (polytope.excess(rounded) <= TIGHT).all() else unrounded

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from lark import Token, Tree
 
+from srm.machine.model import Space
 from srm.machine.source import Span
 from srm.machine.terms import (
     DEEPEST_NESTING,
@@ -79,6 +80,10 @@ class Builder:
         token = tree if isinstance(tree, Token) else tree.children[0]
         sign = -1.0 if isinstance(tree, Tree) and tree.data == "negative" else 1.0
         return sign * float(str(token))
+
+    def space(self, tree: Tree[Token]) -> Space:
+        low, high, whole = tree.children
+        return Space(self.number(low), self.number(high), whole is not None)
 
     def term(self, tree: Leaf, depth: int = 0) -> Term:
         span = self.span(tree)

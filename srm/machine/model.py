@@ -15,10 +15,32 @@ from functools import cached_property
 from itertools import islice
 
 from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
-from srm.machine.affine import ONE, Form, add, expand, scale
+from srm.machine.affine import ONE, Form, add, exact, expand, scale
 from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
 
 ZERO = Number(0.0)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The assignment space of a hole: the numbers from `low` to `high`, or only the whole ones among them."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+    def __str__(self) -> str:
+        return f"{number_text(self.low)} .. {number_text(self.high)}" + (" whole" if self.whole else "")
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the value lies here; a projection onto a bound may miss it by rounding."""
+        slack = ROUNDING * max(1.0, abs(self.low), abs(self.high))
+        return self.low - slack <= value <= self.high + slack and (not self.whole or float(value).is_integer())
+
+
+ROUNDING = 1e-6  # relative
+# Where inference looks for a hole whose space is not written. Inference reads pay as log-odds, and e^5 is 148 to 1.
+DEFAULT_SPACE = Space(-5.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -28,9 +50,10 @@ class Hole:
     name: str
     value: float | None = None
     spread: float | None = None
+    space: Space | None = None  # where it may lie; None: anywhere
 
     def __str__(self) -> str:
-        text = f"?{self.name}"
+        text = f"?{self.name}" if self.space is None else str(Within(self.name, self.space))
         if self.value is not None:
             text += f" = {number_text(self.value)}"
         if self.spread is not None:
@@ -146,7 +169,7 @@ class Row:
     coefficients: Mapping[str, Fraction]
     bound: Fraction
     equality: bool
-    atom: Atom
+    atom: Atom | Within
 
 
 @dataclass(frozen=True)
@@ -176,6 +199,21 @@ class Atom:
             coefficients = {m.hole: c for m, c in difference.items() if m.hole is not None}
             if coefficients or difference:
                 yield Row(coefficients, -difference.get(ONE, Fraction(0)), self.relation == "=", self)
+
+
+@dataclass(frozen=True)
+class Within:
+    """What the space of a hole says of it: two linear conditions, told as one atom is."""
+
+    hole: str
+    space: Space
+
+    def __str__(self) -> str:
+        return f"?{self.hole} in {self.space}"
+
+    def rows(self) -> Iterator[Row]:
+        yield Row({self.hole: Fraction(-1)}, -exact(float(self.space.low)), False, self)
+        yield Row({self.hole: Fraction(1)}, exact(float(self.space.high)), False, self)
 
 
 @dataclass(frozen=True)
@@ -248,9 +286,15 @@ class Machine:
         return self.constraints[known.index(name)]
 
     def rows(self, constraint: Constraint | None) -> tuple[Row, ...]:
-        """The constraint as linear conditions on the holes."""
+        """What an assignment has to keep, as linear conditions on the holes: their spaces, then the constraint."""
         atoms = constraint.atoms if constraint else ()
-        return tuple(row for atom in atoms for row in atom.rows(self.hole_names, self.forms))
+        constrained = (row for atom in atoms for row in atom.rows(self.hole_names, self.forms))
+        return (*(row for within in self.spaces for row in within.rows()), *constrained)
+
+    @cached_property
+    def spaces(self) -> tuple[Within, ...]:
+        """The spaces that are written, in the order of the holes."""
+        return tuple(Within(hole.name, hole.space) for hole in self.holes if hole.space is not None)
 
     @property
     def is_concrete(self) -> bool:
@@ -272,12 +316,15 @@ class Machine:
         for name in (*values, *spreads):
             if name not in self.hole_names:
                 raise AssignmentError(f"machine {self.name} has no hole ?{name}{near(name, self.hole_names)}")
-        written = {name: Hole(name, value, spreads.get(name)) for name, value in values.items()}
-        return replace(self, holes=tuple(written.get(hole.name, hole) for hole in self.holes))
+        holes = (
+            replace(hole, value=values[hole.name], spread=spreads.get(hole.name)) if hole.name in values else hole
+            for hole in self.holes
+        )
+        return replace(self, holes=tuple(holes))
 
     def opened(self) -> Machine:
-        """The same machine with every hole unknown again."""
-        return replace(self, holes=tuple(Hole(hole.name) for hole in self.holes))
+        """The same machine with every hole unknown again; where it may lie stays known."""
+        return replace(self, holes=tuple(replace(hole, value=None, spread=None) for hole in self.holes))
 
     def __str__(self) -> str:
         from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them

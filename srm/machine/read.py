@@ -221,9 +221,14 @@ class Reader:
 
     def on_holes(self, inner: list[Any], build: Builder, line: LogicalLine) -> None:
         for tree in inner:
-            name, value, spread = tree.children
-            numbers = [None if number is None else build.number(number) for number in (value, spread)]
-            self.holes.append(self.places.put(Hole(str(name)[1:], *numbers), build.span(tree)))
+            name, space, value, spread = tree.children
+            hole = Hole(
+                str(name)[1:],
+                None if value is None else build.number(value),
+                None if spread is None else build.number(spread),
+                None if space is None else build.space(space),
+            )
+            self.holes.append(self.places.put(hole, build.span(tree)))
 
     on_hole = on_holes
 

@@ -70,15 +70,17 @@ def _folded(text: str, first: int, rest: int) -> list[str]:
 
 
 def _holes(holes: tuple[Hole, ...]) -> list[str]:
-    if any(hole.value is not None for hole in holes):
-        texts = ["" if hole.value is None else number_text(hole.value) for hole in holes]
-        values = _on_the_point(texts)
-        spreads = ["" if hole.spread is None else number_text(hole.spread) for hole in holes]
-        rows = [
-            (f"?{hole.name}", f"= {value}" if value else "", f"+- {spread}" if spread else "")
-            for hole, value, spread in zip(holes, values, spreads, strict=True)
+    if any(hole.value is not None or hole.space is not None for hole in holes):
+        spaces = [hole.space for hole in holes]
+        cells = [
+            [f"?{hole.name}" for hole in holes],
+            _numbers("in", [space.low if space else None for space in spaces]),
+            _numbers("..", [space.high if space else None for space in spaces]),
+            ["whole" if space and space.whole else "" for space in spaces],
+            _numbers("=", [hole.value for hole in holes]),
+            ["" if hole.spread is None else f"+- {number_text(hole.spread)}" for hole in holes],
         ]
-        return ["holes", *_indented(columns(rows, " "))]
+        return ["holes", *_indented(columns(zip(*cells, strict=True), " "))]
     line = "holes " + " ".join(map(str, holes))
     if len(line) <= WIDTH:
         return [line]
@@ -88,6 +90,12 @@ def _holes(holes: tuple[Hole, ...]) -> list[str]:
             filled.append("")
         filled[-1] += f" {hole}" if filled[-1] else hole
     return ["holes", *_indented(filled)]
+
+
+def _numbers(sign: str, numbers: Iterable[float | None]) -> list[str]:
+    """A column of numbers behind a sign, empty where there is none."""
+    texts = _on_the_point(["" if number is None else number_text(number) for number in numbers])
+    return [f"{sign} {text}" if text else "" for text in texts]
 
 
 def _on_the_point(numbers: list[str]) -> list[str]:

@@ -18,6 +18,7 @@ from srm.machine.model import (
     Atom,
     Counter,
     EveryHole,
+    Hole,
     Machine,
     Node,
     Problem,
@@ -25,6 +26,7 @@ from srm.machine.model import (
     RepayLast,
     Rule,
     RuleOf,
+    Space,
 )
 from srm.machine.terms import (
     DEEPEST_NESTING,
@@ -47,13 +49,14 @@ from srm.machine.terms import (
     Test,
     events_of,
     is_too_deep,
+    number_text,
     parts,
 )
 from srm.machine.words import LARGEST_COORDINATE
 
 RESERVED = frozenset(
     "machine words holes counters counts rule at resets on let start node accept constraint every hole except "
-    "always otherwise and or not where next to none hindsight since last".split()
+    "always otherwise and or not where next to none hindsight since last in".split()
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_NAME = 100
@@ -133,6 +136,25 @@ def _holes(machine: Machine) -> Iterator[Problem]:
             yield Problem(f"?{hole.name} has a spread but no value", hole)
         if hole.spread is not None and not (math.isfinite(hole.spread) and hole.spread >= 0):
             yield Problem(f"the spread of ?{hole.name} must be a finite number of at least 0", hole)
+        yield from _space(hole)
+
+
+def _space(hole: Hole) -> Iterator[Problem]:
+    space, value = hole.space, hole.value
+    if space is None:
+        return
+    if not (math.isfinite(space.low) and math.isfinite(space.high)):
+        yield Problem(f"the space of ?{hole.name} must end at finite numbers; leave out a space that has no end", hole)
+    elif space.low > space.high:
+        yield Problem(f"the space of ?{hole.name} is empty; write {Space(space.high, space.low, space.whole)}", hole)
+    elif space.low == space.high:
+        only = number_text(space.low)
+        yield Problem(f"the space of ?{hole.name} is the one number {only}; write the number instead of the hole", hole)
+    elif space.whole and not (float(space.low).is_integer() and float(space.high).is_integer()):
+        yield Problem(f"the space of ?{hole.name} is of whole numbers, so it must begin and end at one", hole)
+    elif value is not None and math.isfinite(value) and value not in space:
+        remedy = "take a value inside it, or widen the space"
+        yield Problem(f"?{hole.name} = {number_text(value)} is outside its space {space}; {remedy}", hole)
 
 
 def _named_terms(machine: Machine, known: _Known) -> Iterator[Problem]:

@@ -25,6 +25,13 @@ def check_against(
 ) -> Iterator[Finding]:
     pair = pair_of(subject, other)
     yield from _unmatched(subject.machine, other)
+    kept = pair.first.subject.machine.spaces
+    missed = [str(within) for within in subject.machine.spaces if within not in kept]
+    if missed:
+        message = (
+            f"its values lie outside the spaces of {subject.machine.name}: {', '.join(missed)}; asked without these"
+        )
+        yield Finding("note", "against", other.name, message)
     if _broken(pair):
         yield Finding(
             "note", "against", other.name, "the values that one machine gives break the constraint; asked without it"

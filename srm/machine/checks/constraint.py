@@ -1,10 +1,10 @@
-"""Questions about the constraint: can it be met, which atoms contradict each other, which say nothing new, and whether
-the values of a concretized machine keep it.
+"""Questions about the constraint: can it be met within the spaces of the holes, which atoms contradict each other, which say
+nothing new, and whether the values of a concretized machine keep it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,15 +13,18 @@ import z3
 from srm.machine.affine import add, scale
 from srm.machine.checks.conditions import TRUE, Condition, Sign, every, hole_form, number_form, sign
 from srm.machine.checks.report import Finding, Witness, assignment_text, form_text, fraction_text
-from srm.machine.checks.solve import EFFORT, Answer, Prover, encode_form
+from srm.machine.checks.solve import EFFORT, Answer, Prover, encode_form, is_whole
 from srm.machine.checks.subject import TOLERANCE, Subject, condition_of, margin
-from srm.machine.model import Row
+from srm.machine.model import Atom, Row, Within
 from srm.machine.terms import HoleTerm
 
 
 def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:
-    """What there is to say about a constraint that can be met; nothing if the machine has none."""
+    """What there is to say about a constraint that can be met; without one, the spaces of the open holes."""
     if subject.constraint is None:
+        if subject.spaces:
+            witness = Witness(atoms=tuple(map(str, subject.spaces)))
+            yield Finding("note", "constraint", "", "no constraint; holes are held to their spaces alone", witness)
         return
     place = f"constraint {subject.constraint.name}"
     if subject.values:
@@ -54,7 +57,7 @@ class TrackedRows:
         self.names = [z3.Bool(f"row {index}") for index in range(len(rows))]
         self.solver = z3.Solver()
         self.solver.set("rlimit", EFFORT)
-        self.solver.add([z3.Implies(n, encode(condition_of(row))) for n, row in zip(self.names, rows, strict=True)])
+        self.solver.add([z3.Implies(n, encode_row(row)) for n, row in zip(self.names, rows, strict=True)])
 
     def core(self, chosen: Sequence[Row], broken: Sequence[Row] = ()) -> tuple[Row, ...] | None:
         """A set of the chosen rows, none of which can be left out, that cannot be kept (while one of the `broken` is broken).
@@ -63,7 +66,7 @@ class TrackedRows:
         """
         self.solver.push()
         if broken:
-            self.solver.add(z3.Or([z3.Not(encode(condition_of(row))) for row in broken]))
+            self.solver.add(z3.Or([z3.Not(encode_row(row)) for row in broken]))
         kept = [name for name, row in zip(self.names, self.rows, strict=True) if any(row is c for c in chosen)]
         found = None
         if self.solver.check(kept) == z3.unsat:
@@ -82,12 +85,12 @@ class TrackedRows:
 
 
 def find_contradiction(subject: Subject) -> Finding | None:
-    """Atoms that contradict each other, none of which can be left out."""
+    """Atoms and spaces that contradict each other, none of which can be left out. Spaces alone never do."""
     core = TrackedRows(subject.rows).core(subject.rows)
     if core is None or subject.constraint is None:
         return None
     place = f"constraint {subject.constraint.name}"
-    witness = Witness(atoms=tuple(map(row_text, core)))
+    witness = Witness(atoms=_texts(core))
     return Finding(
         "error",
         "constraint",
@@ -95,6 +98,13 @@ def find_contradiction(subject: Subject) -> Finding | None:
         "cannot be met: these contradict each other; what follows is asked without the constraint",
         witness,
     )
+
+
+def encode_row(row: Row) -> Any:
+    """The row as a Z3 formula; that a hole is a whole number is part of what its space says."""
+    said = encode(condition_of(row))
+    is_whole_space = isinstance(row.atom, Within) and row.atom.space.whole
+    return z3.And(said, *map(is_whole, row.coefficients)) if is_whole_space else said
 
 
 def encode(condition: Condition) -> Any:
@@ -112,16 +122,20 @@ def _redundant(subject: Subject) -> Iterator[Finding]:
         own = [row for row in subject.rows if row.atom is atom]
         core = tracked.core([row for row in subject.rows if row.atom is not atom], own) if own else ()
         if core:
-            atoms = tuple(map(row_text, core))
-            message = "is implied by the other atoms, so it could be left out"
-            yield Finding("note", "constraint", str(atom), message, Witness(atoms=atoms))
+            spaces = " and spaces" if any(isinstance(row.atom, Within) for row in core) else ""
+            message = f"is implied by the other atoms{spaces}, so it could be left out"
+            yield Finding("note", "constraint", str(atom), message, Witness(atoms=_texts(core)))
         elif core is not None:
             yield Finding("note", "constraint", str(atom), "says nothing: it holds for every assignment")
 
 
 def _kept(subject: Subject, place: str) -> Iterator[Finding]:
-    """Whether the values keep each atom that speaks of them alone, with what is least left of it, the tightest first."""
-    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
+    """Whether the values keep each atom that speaks of them alone, with what is least left of it, the tightest first.
+
+    That they lie in their spaces needs no word: a machine with other values does not exist.
+    """
+    atoms = [row for row in subject.rows if isinstance(row.atom, Atom)]
+    decided = [row for row in atoms if set(row.coefficients) <= set(subject.values)]
     broken = [row for row in decided if margin(row, subject.values) < -TOLERANCE]
     for row in broken:
         excess = fraction_text(-margin(row, subject.values))
@@ -140,9 +154,14 @@ def _kept(subject: Subject, place: str) -> Iterator[Finding]:
 # Text
 
 
+def _texts(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Each row once: both ends of a space read alike."""
+    return tuple(dict.fromkeys(map(row_text, rows)))
+
+
 def row_text(row: Row) -> str:
     """The row as its atom is written or, where the atom speaks of many holes, the part of it that is this row."""
-    if isinstance(row.atom.left, tuple) and len(row.atom.left) == 1:
+    if isinstance(row.atom, Within) or (isinstance(row.atom.left, tuple) and len(row.atom.left) == 1):
         return str(row.atom)
     label = f'"{row.atom.label}" ' if row.atom.label else ""
     left = {name: c for name, c in row.coefficients.items() if c > 0}

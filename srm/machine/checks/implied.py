@@ -1,4 +1,4 @@
-"""What the constraint says of each hole without writing it down, and what a label promises that the constraint does not
+"""What the constraint and the spaces say of each hole without writing it down, and what a label promises that they do not
 keep: a hole forced to one value, a sign that is forced, a "reward" that may be negative.
 """
 
@@ -21,14 +21,14 @@ SHORTEST_STEM = 3  # letters of a hole's name that must stand in a label to be t
 
 
 def check_implied(subject: Subject, prover: Prover) -> Iterator[Finding]:
-    if subject.constraint is None or not subject.open_holes:
+    if not subject.open_holes or (subject.constraint is None and not subject.spaces):
         return
     forced = _forced(subject, prover)
     for name, value in forced.items():
         message = f"the constraint forces ?{name} = {fraction_text(value)}"
         yield Finding("warning", "implied", f"?{name}", message)
     yield from _signs(subject, prover, [name for name in subject.open_holes if name not in forced])
-    for atom in subject.constraint.atoms:
+    for atom in subject.constraint.atoms if subject.constraint else ():
         yield from _promise(subject, prover, atom)
 
 

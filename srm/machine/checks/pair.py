@@ -130,6 +130,10 @@ class Pair:
         return self.first.subject.allowed
 
     @cached_property
+    def whole_holes(self) -> tuple[str, ...]:
+        return self.first.subject.whole_holes
+
+    @cached_property
     def looks_back(self) -> bool:
         return any(rule.hindsight for side in (self.first, self.second) for _, rule, _ in side.subject.machine.rules)
 
@@ -199,6 +203,12 @@ def pair_of(first: Subject, other: Machine) -> Pair:
 
 
 def _with_values_of(machine: Machine, other: Machine) -> Machine:
+    """The machine with values for the holes to which only the other gives one; a space that such a value misses is dropped."""
     values = {hole.name: hole.value for hole in other.holes}
-    holes = tuple(Hole(h.name, h.value if h.value is not None else values.get(h.name)) for h in machine.holes)
-    return replace(machine, holes=holes)
+    return replace(machine, holes=tuple(_with_value(hole, values.get(hole.name)) for hole in machine.holes))
+
+
+def _with_value(hole: Hole, value: float | None) -> Hole:
+    if hole.value is not None or value is None:
+        return hole
+    return replace(hole, value=value, space=hole.space if hole.space and value in hole.space else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from srm.machine.checks.conditions import Condition, Sign, arithmetic_of, counter_form, counters_of, every, leaves, sign
 from srm.machine.checks.facts import Facts, counter_facts, reachable
@@ -98,10 +98,14 @@ def find_living(subject: Subject, prover: Prover) -> tuple[Living, tuple[Finding
 
 
 def _because(subject: Subject, label: str) -> str:
-    free = Subject(subject.machine, subject.words)
-    if subject.constraint is None or not subject.allowed or not Prover(free).can(free.fires[label]):
+    """Whether the constraint or else the spaces keep a rule from firing that otherwise could."""
+    if not subject.allowed:
         return ""
-    return f" under constraint {subject.constraint.name}"
+    unspaced = replace(subject.machine, holes=tuple(replace(hole, space=None) for hole in subject.machine.holes))
+    spaced, free = Subject(subject.machine, subject.words), Subject(unspaced, subject.words)
+    if subject.constraint is not None and Prover(spaced).can(spaced.fires[label]):
+        return f" under constraint {subject.constraint.name}"
+    return " within the spaces of its holes" if subject.spaces and Prover(free).can(free.fires[label]) else ""
 
 
 def _exhausted(subject: Subject, prover: Prover, living: Living) -> Iterator[Finding]:

@@ -1,13 +1,13 @@
 """Questions to Z3: can this condition hold, for some assignment the constraint allows, some counters and some events?
 
-    holes, signals   reals
+    holes, signals   reals; holes whose space is `whole`, whole numbers
     counters         whole numbers of at least 0
     events           truths, of which at most one is an act; each with a variant that says which tests it passes
 
 A hole times a counter is not linear, and whole numbers make it undecidable in general, so an answer is looked for in steps,
-each of which is sound: small counters put in as numbers (linear; what is found is an example), counters as reals (decidable;
-what cannot be so for reals cannot be so), and last whole numbers. Each step may take a limited effort, and an answer may be "not
-decided". A concretized machine is linear from the start.
+each of which is sound: small counters put in as numbers (linear; what is found is an example), counters and whole holes as
+reals (decidable; what cannot be so for reals cannot be so), and last whole numbers. Each step may take a limited effort, and
+an answer may be "not decided". A concretized machine is linear from the start.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ class Asked(Protocol):
     def open_holes(self) -> tuple[str, ...]: ...
 
     @property
+    def whole_holes(self) -> tuple[str, ...]: ...
+
+    @property
     def allowed(self) -> tuple[Condition, ...]: ...
 
 
@@ -87,12 +90,14 @@ class Prover:
         self._linear = self._solver()
         self._events: dict[str, _EventVariable] = {}
 
-    def _solver(self) -> Any:
+    def _solver(self, kind: str = "number") -> Any:
         solver = z3.Solver()
         solver.set("rlimit", self.effort)
         solver.add([self._sign(said, "number") for said in self.subject.allowed if isinstance(said, Sign)])
         if FALSE in self.subject.allowed:
             solver.add(False)
+        if kind != "real":
+            solver.add([is_whole(name) for name in self.subject.whole_holes])
         return solver
 
     # Questions
@@ -199,7 +204,7 @@ class Prover:
         return decided
 
     def _with_variables(self, whole: Condition, kind: str) -> tuple[bool | None, dict[str, int]]:
-        solver = self._solver()
+        solver = self._solver(kind)
         counters = counters_of(whole)
         solver.add([_counter(name, kind) >= 0 for name in counters])
         solver.add(*self._event_facts(literals_of(whole)), self._condition(whole, kind))
@@ -290,6 +295,10 @@ def encode_form(form: Form, kind: str = "number") -> Any:
             part = part * z3.Real(name)
         parts.append(part)
     return z3.Sum(parts) if parts else z3.RealVal(0)
+
+
+def is_whole(hole: str) -> Any:
+    return z3.IsInt(z3.Real(f"?{hole}"))
 
 
 def _counter(name: str, kind: str) -> Any:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from srm.machine.affine import ONE, Form, Monomial, add, exact
 from srm.machine.checks.conditions import Condition, Occurs, every, negate, negated, sign, some
-from srm.machine.model import Constraint, Machine, Node, Row, Rule
+from srm.machine.model import Constraint, Machine, Node, Row, Rule, Within
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
 from srm.machine.words import Balance, Words
 
@@ -41,12 +41,22 @@ class Subject:
         return tuple(name for name in self.machine.hole_names if name not in self.values)
 
     @cached_property
+    def whole_holes(self) -> tuple[str, ...]:
+        """The open holes that are whole numbers."""
+        return tuple(within.hole for within in self.spaces if within.space.whole)
+
+    @cached_property
+    def spaces(self) -> tuple[Within, ...]:
+        """The spaces of the open holes."""
+        return tuple(within for within in self.machine.spaces if within.hole in self.open_holes)
+
+    @cached_property
     def rows(self) -> tuple[Row, ...]:
         return self.machine.rows(self.constraint)
 
     @cached_property
     def allowed(self) -> tuple[Condition, ...]:
-        """What the constraint asks of the open holes, one condition for each row that still speaks of any."""
+        """What the spaces and the constraint ask of the open holes, one condition for each row that still speaks of any."""
         said = (condition_of(row, self.values) for row in self.rows if set(row.coefficients) & set(self.open_holes))
         return tuple(said)
 

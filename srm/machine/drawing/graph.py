@@ -114,8 +114,11 @@ class _Teller:
 
     def notes(self, constraint: Constraint | None) -> Iterator[str]:
         for hole in self.machine.holes:
-            if hole.value is not None:
-                yield f"?{hole.name} = {_plain(hole_value(hole))}"
+            value = "" if hole.value is None else f" = {_plain(hole_value(hole))}"
+            if hole.space is not None:
+                yield from self.folded(f"?{hole.name} in {hole.space}{value}")
+            elif value:
+                yield f"?{hole.name}{value}"
         for counter in self.machine.counters:
             yield from self.folded(str(counter))
         for name, term in self.machine.terms:

@@ -76,12 +76,14 @@ def _panel(title: str, texts: list[Text], bars: Sequence[Bar] = (), right: float
 
 
 def _holes(machine: Machine, abreast: int) -> Panel:
-    """Names, and once they are known the values on one scale; `abreast` of them in a line."""
+    """Names, the spaces that are written, and once they are known the values on one scale; `abreast` of them in a line."""
     title = f"{len(machine.holes)} holes" if len(machine.holes) > 1 else "1 hole"
     known = any(hole.value is not None for hole in machine.holes)
     names: list[Line] = [(Piece("hole", f"?{hole.name}"),) for hole in machine.holes]
     values = [hole_value(hole) or (Piece("faint", "open"),) for hole in machine.holes]
-    value_at = max(line_width(name, SMALL) for name in names) + 14
+    spaces: list[Line] = [(Piece("faint", _space(hole)),) if hole.space else () for hole in machine.holes]
+    space_at = max(line_width(name, SMALL) for name in names) + 14
+    value_at = space_at + (max(line_width(space, SMALL) for space in spaces) + 14 if any(spaces) else 0)
     lead = max(line_width(value[:1], SMALL) for value in values)  # values are set flush right, spreads follow
     bar_at = value_at + lead + max(line_width(value[1:], SMALL) for value in values) + 16
     cell = bar_at + BAR + 30 if known else value_at + 6
@@ -89,15 +91,21 @@ def _holes(machine: Machine, abreast: int) -> Panel:
     scale = _Scale.of(machine.holes)
     texts: list[Text] = []
     bars: list[Bar] = []
-    for number, (hole, name, value) in enumerate(zip(machine.holes, names, values, strict=True)):
+    for number, (hole, name, space, value) in enumerate(zip(machine.holes, names, spaces, values, strict=True)):
         x, y = PAD + number // deep * cell, TOP + number % deep * LEADING
         texts.append(Text(x, y, name, SMALL))
+        if space:
+            texts.append(Text(x + space_at, y, space, SMALL))
         if known:
             texts.append(Text(x + value_at + lead - line_width(value[:1], SMALL), y, value, SMALL))
         if hole.value is not None:
             bars.append(scale.bar(hole, x + bar_at, y - 4))
     used = -(-len(names) // deep)
     return _panel(title, texts, bars, right=PAD + used * cell - 30 if known else 0.0)
+
+
+def _space(hole: Hole) -> str:
+    return f"in {hole.space}".replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ Line = tuple[Piece, ...]
 
 _TOKENS = re.compile(
     r'(?P<label>"[^"]*")|(?P<hole>\?\w+)|(?P<counter>#\w+)|(?P<name>[A-Za-z_]\w*)'
-    r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<space>\s+)|(?P<sign>//|->|\+-|<=|>=|!=|.)"
+    r"|(?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<space>\s+)|(?P<sign>//|->|\+-|\.\.|<=|>=|!=|.)"
 )
-_BINDS = frozenset(("", *"(<>=≤≥≠·*−+,", "<=", ">=", "!=", "//", "+-"))  # `-` after these is a number's own
+_BINDS = frozenset(("", *"(<>=≤≥≠·*−+,", "<=", ">=", "!=", "//", "+-", "in", ".."))  # `-` after these is a number's own
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-": "−", "*": "·", "+-": "±"}
 
 

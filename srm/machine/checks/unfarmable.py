@@ -30,6 +30,7 @@ from srm.machine.checks.subject import TOLERANCE, Subject, condition_of, margin
 from srm.machine.model import Atom, Constraint, Machine
 from srm.machine.parse import require_words
 from srm.machine.terms import HoleTerm, Negation, Number, Product, Sum, Term
+from srm.machine.text import columns
 from srm.machine.words import Words
 
 NAME = "unfarmable"  # of a constraint that has nothing but these atoms
@@ -49,6 +50,15 @@ class Forbidden:
 
     def __post_init__(self) -> None:
         assert len(self.atoms) == len(self.loops)
+
+    def __str__(self) -> str:
+        """Lines of a constraint; what is unproved as comments."""
+        atoms = (
+            columns((f'"{atom.label}"', str(replace(atom, label=None))) for atom in self.atoms) if self.atoms else []
+        )
+        unproved = [f"# unproved: {sentence}" for sentence in self.unproved]
+        lines = [*atoms, *unproved] or ["# no loop can be repeated without end for gain: nothing to add"]
+        return "\n".join(f"    {line}" for line in lines)
 
 
 def forbid_farming(machine: Machine, words: Words | None, constraint: Constraint | None) -> Forbidden:
@@ -210,11 +220,14 @@ def _is_closed(part: Condition) -> bool:
 
 
 def _written(form: Form) -> Form | None:
-    """The form scaled to whole numbers, or as it is, whichever a text holds exactly."""
-    numbers = form.values()
-    whole = scale(form, Fraction(lcm(*(n.denominator for n in numbers)), gcd(*(n.numerator for n in numbers))))
-    exactly = (f for f in (whole, form) if all(abs(c) < LARGEST_NUMBER and exact(float(c)) == c for c in f.values()))
-    return next(exactly, None)
+    """The form scaled to whole numbers, those of its holes if that is enough, as a text holds it exactly."""
+    of_holes = {monomial: coefficient for monomial, coefficient in form.items() if monomial != ONE}
+    for numbers in (of_holes.values(), form.values()):
+        by = Fraction(lcm(*(n.denominator for n in numbers)), gcd(*(n.numerator for n in numbers)))
+        scaled = scale(form, by)
+        if all(abs(c) < LARGEST_NUMBER and exact(float(c)) == c for c in scaled.values()):
+            return scaled
+    return None
 
 
 def _atom(form: Form, machine: Machine, label: str) -> Atom:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +17,7 @@ from srm.task.minigrid_words import MINIGRID_WORDS
 
 if TYPE_CHECKING:
     from srm.machine.checks.report import Report
+    from srm.machine.model import Machine
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
 
@@ -31,6 +32,8 @@ class Check:
     """name of the constraint to assume, or none; the first of the machine unless told"""
     against: str | None = None
     """another machine: tell whether both always pay the same, instead of all other questions"""
+    forbid_farming: bool = False
+    """print the atoms under which no loop can be repeated without end for gain, instead of the report"""
     words: str | None = None
     """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless told"""
     json: bool = False
@@ -41,10 +44,14 @@ class Check:
     def run(self) -> int:
         from srm.machine.check import check, compare
 
+        if self.forbid_farming and self.against is not None:
+            raise SrmError("--forbid-farming and --against ask different questions; give one of them")
         words = self._words()
         named = None if self.words else {words.name: words} if words else {}
         machine = find_machine(self.file, named)
         used = words if self.words or machine.words else None
+        if self.forbid_farming:
+            return self._forbid(machine, used)
         if self.against is None:
             report = check(machine, used, self.constraint)
         else:
@@ -64,6 +71,18 @@ class Check:
         raise TaskError(
             f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none']) or '; give minigrid or none'}"
         )
+
+    def _forbid(self, machine: Machine, words: Words | None) -> int:
+        from srm.machine.check import forbid_farming, with_atoms
+
+        constraint = None if self.constraint == "none" else machine.constraint(self.constraint)
+        forbidden = forbid_farming(machine, words, constraint)
+        if self.json:
+            print(dumps({**asdict(forbidden), "atoms": [str(atom) for atom in forbidden.atoms]}, indent=2))
+        else:
+            print(f"constraint {with_atoms(constraint, ()).name}{'  # add to it:' if constraint else ''}")
+            print(forbidden)
+        return int(self.strict and bool(forbidden.unproved))
 
     def _print(self, report: Report) -> None:
         if self.json:

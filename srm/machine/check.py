@@ -3,6 +3,7 @@
     check(machine)           a Report on its constraint, rules, nodes, holes and loops
     compare(machine, other)  a Report on whether two machines pay the same
     refuse_unfit(machine)    an error if nothing can be run on it
+    forbid_farming(machine, words, constraint)   atoms under which no loop can be repeated without end for gain
 
 Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
 """
@@ -21,11 +22,23 @@ from srm.machine.checks.report import Finding, Report, Step, Witness
 from srm.machine.checks.rules import check_determinism, check_holes, find_living
 from srm.machine.checks.solve import Prover
 from srm.machine.checks.subject import Subject
+from srm.machine.checks.unfarmable import Forbidden, forbid_farming, with_atoms
 from srm.machine.model import Machine
 from srm.machine.parse import require_words
 from srm.machine.words import Words
 
-__all__ = ["Finding", "Report", "Step", "Witness", "check", "compare", "refuse_unfit"]
+__all__ = [
+    "Finding",
+    "Forbidden",
+    "Report",
+    "Step",
+    "Witness",
+    "check",
+    "compare",
+    "forbid_farming",
+    "refuse_unfit",
+    "with_atoms",
+]
 
 
 def subject_of(machine: Machine, words: Words | None, constraint: str | None) -> Subject:

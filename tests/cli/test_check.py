@@ -115,3 +115,40 @@ def test_each_shipped_machine_is_checked_without_an_error(name):
     assert done.returncode == 0
     assert "no errors" in done.stdout
     assert "not decided" not in done.stdout
+
+
+# --forbid-farming
+
+
+def test_atoms_that_forbid_farming_can_be_pasted_into_the_file(capsys, tmp_path):
+    code, out, _ = run(capsys, "keycorridor", "--constraint", "none", "--forbid-farming")
+    assert code == 0
+    assert out.startswith("constraint unfarmable\n")
+    file = tmp_path / "pasted.srm"
+    file.write_text(f"{find_machine('keycorridor')}\n{out}")
+    assert "no loop can be repeated without end for gain" in run(capsys, str(file), "--constraint", "unfarmable")[1]
+
+
+def test_atoms_that_forbid_farming_name_the_constraint_they_go_into(capsys):
+    assert run(capsys, "doorkey", "--forbid-farming")[1] == (
+        "constraint relational  # add to it:\n    # no loop can be repeated without end for gain: nothing to add\n"
+    )
+
+
+def test_what_no_atom_forbids_exits_with_1_only_when_strict(capsys):
+    code, out, _ = run(capsys, "keycorridor_revised", "--forbid-farming")
+    assert (code, out.count("# unproved: ")) == (0, 1)
+    assert run(capsys, "keycorridor_revised", "--forbid-farming", "--strict")[0] == 1
+
+
+def test_atoms_that_forbid_farming_as_json(capsys):
+    told = json.loads(run(capsys, "doorkey", "--constraint", "none", "--forbid-farming", "--json")[1])
+    assert told["atoms"][0] == '"no gain from pick_up_key, drop_key at before_unlocking" ?pick + ?drop <= 0'
+    assert told["loops"][0] == "node before_unlocking: pick_up_key, drop_key"
+    assert told["unproved"] == []
+
+
+def test_two_questions_at_once_are_refused(capsys):
+    code, _, err = run(capsys, "doorkey", "--against", "doorkey", "--forbid-farming")
+    assert code == 2
+    assert "give one of them" in err

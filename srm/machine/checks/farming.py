@@ -90,11 +90,12 @@ class Recurring:
 # What a round can pay
 
 
-def can_gain(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
-    """A round of the loop pays more than 0, for some counters and signals. Holds at least whenever it truly can.
+def can_gain(subject: Subject, loop: Loop, recurring: Recurring, beyond: Form | None = None) -> Condition:
+    """A round of the loop pays more than `beyond` (0), for some counters and signals. Holds at least whenever it truly can.
 
     Hindsight may re-pay a step later, so each step counts as the best of its own pay and every re-pay it may get.
     """
+    offset = scale(beyond or {}, Fraction(-1))
     options = [
         [apart(form, number) for form in finally_paid(subject, move, recurring)]
         for number, move in enumerate(loop.moves, start=1)
@@ -104,7 +105,7 @@ def can_gain(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
         size *= len(option)
     if size > MOST_CHOICES:
         return Every()
-    return some(_can_be_positive(add(*chosen)) for chosen in product(*options))
+    return some(_can_be_positive(add(*chosen, offset)) for chosen in product(*options))
 
 
 def gains_as_it_goes(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:

@@ -35,27 +35,33 @@ class Verdict:
 
 
 def check_farming(subject: Subject, prover: Prover, living: Living) -> Iterator[Finding]:
-    nodes = [node.name for node in subject.machine.nodes if node.name in living.reached and node.rules]
-    try:
-        moves = find_moves(subject, prover, living, nodes)
-    except TooManyLetters as reason:
-        yield Finding("warning", "farming", "", f"not decided: {reason}")
-        return
     safe = True
-    for group in components(moves):
-        inside = [move for move in moves if {move.node, move.target} <= group]
-        try:
-            findings = list(_Ground.of(subject, prover, living, inside).findings())
-        except TooManyLoops as reason:
-            findings = [Finding("warning", "farming", place_of(nodes_of(inside)), f"not decided: {reason}")]
+    for ground in find_grounds(subject, prover, living):
+        findings = [ground] if isinstance(ground, Finding) else list(ground.findings())
         safe = safe and all(finding.severity == "note" for finding in findings)
         yield from findings
     if safe:
         yield Finding("note", "farming", "", "no loop can be repeated without end for gain")
 
 
+def find_grounds(subject: Subject, prover: Prover, living: Living) -> Iterator[Ground | Finding]:
+    """Where loops are; a finding in the place of a ground whose loops are too many to be listed."""
+    nodes = [node.name for node in subject.machine.nodes if node.name in living.reached and node.rules]
+    try:
+        moves = find_moves(subject, prover, living, nodes)
+    except TooManyLetters as reason:
+        yield Finding("warning", "farming", "", f"not decided: {reason}")
+        return
+    for group in components(moves):
+        inside = [move for move in moves if {move.node, move.target} <= group]
+        try:
+            yield Ground.of(subject, prover, living, inside)
+        except TooManyLoops as reason:
+            yield Finding("warning", "farming", place_of(nodes_of(inside)), f"not decided: {reason}")
+
+
 @dataclass(frozen=True)
-class _Ground:
+class Ground:
     """Nodes that lead to one another, where loops are."""
 
     subject: Subject
@@ -65,7 +71,7 @@ class _Ground:
     loops: tuple[Loop, ...]
 
     @classmethod
-    def of(cls, subject: Subject, prover: Prover, living: Living, moves: Sequence[Move]) -> _Ground:
+    def of(cls, subject: Subject, prover: Prover, living: Living, moves: Sequence[Move]) -> Ground:
         loops = []
         for ray in elementary_loops(moves):
             made = [moves[index] for index, times in ray.items() for _ in range(times)]
@@ -77,11 +83,16 @@ class _Ground:
     def recurring(self) -> Recurring:
         return Recurring.of(self.loops)
 
+    @cached_property
+    def paying_loops(self) -> tuple[Loop, ...]:
+        """The loops that are paid for, at once or by hindsight; those with the most paid moves come first."""
+        ordered = sorted(self.loops, key=lambda loop: (-loop.paid, len(loop.moves)))
+        return tuple(loop for loop in ordered if loop.paid or self._may_be_repaid(loop))
+
     def findings(self) -> Iterator[Finding]:
         alike: dict[object, list[Verdict]] = {}
-        for loop in sorted(self.loops, key=lambda loop: (-loop.paid, len(loop.moves))):
-            if loop.paid or self._may_be_repaid(loop):
-                alike.setdefault(loop.signature, []).append(self._judge(loop))
+        for loop in self.paying_loops:
+            alike.setdefault(loop.signature, []).append(self._judge(loop))
         told = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
         told.sort(key=lambda verdict: verdict.kind == "never")  # what needs a reader's eye comes first
         yield from map(self._finding, told[:MOST_TOLD])
@@ -99,14 +110,20 @@ class _Ground:
 
     # Judging
 
-    def _judge(self, loop: Loop) -> Verdict:
+    def harmless(self, loop: Loop) -> str | None:
+        """Why the loop is proved not to gain without end: "never" or "bounded"; None if that is not proved."""
         paying = can_gain(self.subject, loop, self.recurring)
         gaining = every((paying, gains_as_it_goes(self.subject, loop, self.recurring)))
         if self._never(paying) or self._never(gaining):
-            return Verdict(loop, "never")
+            return "never"
         lasting = negate(wears_out(self.subject, loop, self.recurring))
-        if self._never(every((paying, lasting))) or self._never(every((gaining, lasting))):
-            return Verdict(loop, "bounded", self.prover.example(paying))
+        return "bounded" if self._never(every((paying, lasting))) or self._never(every((gaining, lasting))) else None
+
+    def _judge(self, loop: Loop) -> Verdict:
+        kind = self.harmless(loop)
+        if kind is not None:
+            paying = can_gain(self.subject, loop, self.recurring)
+            return Verdict(loop, kind, self.prover.example(paying) if kind == "bounded" else None)
         for moves in self._ways_round(loop):
             if any(move.rule and move.rule.hindsight for move in moves):
                 continue  # what it re-pays depends on what happened before
@@ -154,11 +171,14 @@ class _Ground:
 
     # Telling
 
+    def pay_text(self, loop: Loop) -> str:
+        return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
+
     def _finding(self, verdict: Verdict) -> Finding:
         loop = verdict.loop
         place = place_of(loop.nodes)
-        named = ", ".join(f"{move.letter}{'' if move.rule else ' (idle)'}" for move in loop.moves)
-        pays = f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
+        named = moves_text(loop.moves)
+        pays = self.pay_text(loop)
         found = verdict.example or Answer(None)
         witness = replace(witness_of(found), steps=tuple(map(_step, loop.moves)))
         if verdict.kind == "for ever":
@@ -176,6 +196,10 @@ class _Ground:
 
 def nodes_of(moves: Sequence[Move]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(move.node for move in moves))
+
+
+def moves_text(moves: Sequence[Move]) -> str:
+    return ", ".join(f"{move.letter}{'' if move.rule else ' (idle)'}" for move in moves)
 
 
 def _step(move: Move) -> Step:

@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.infer.objectives import loss_con
-from srm.infer.variational import tidy
 from srm.infer.project import Floats, Polytope
+from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
 from srm.machine.model import Constraint, Machine
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from srm.infer.posterior.prior import Floats
 
-
 _GRID = np.linspace(-5.0, 5.0, 1001)
 _CDF = np.array([NormalDist().cdf(z) for z in _GRID])
 

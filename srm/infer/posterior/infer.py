@@ -32,6 +32,7 @@ from srm.infer.posterior.summary import (
 )
 from srm.infer.project import Polytope
 from srm.infer.variational import tidy
+from srm.infer.whole import whole_holes
 from srm.machine.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
@@ -65,7 +66,7 @@ class Posterior:
 
     @cached_property
     def values(self) -> Mapping[str, float]:
-        """The mean with few decimals, inside the constraint; whole-number holes are rounded."""
+        """What pays: see `paid_point`."""
         point = paid_point(self.machine, self.constraint, self.draws)
         return dict(zip(self.machine.hole_names, point.tolist(), strict=True))
 
@@ -76,20 +77,13 @@ class Posterior:
 
 
 def paid_point(machine: Machine, constraint: Constraint | None, draws: Draws) -> Floats:
-    """The posterior's mean [H], which lies inside any convex constraint. Where rounding whole numbers breaks an atom, the draw nearest to it."""
-    whole = np.array([bool(hole.space and hole.space.whole) for hole in machine.holes])
-    polytope = Polytope.of(machine, constraint)
-    mean = draws.assignments.mean(axis=0)
-    if not whole.any():
-        return tidy(polytope, mean)
-    rounded = np.where(whole, np.round(mean), mean)
-    if (polytope.excess(rounded) <= 1e-9).all():
-        return rounded
-    scale = np.maximum(draws.assignments.std(axis=0), 1e-9)
-    return draws.assignments[np.square((draws.assignments - mean) / scale).sum(axis=1).argmin()]
+    """The posterior's mean [H], which lies inside any convex constraint, with few decimals; whole-number holes are whole."""
+    return tidy(Polytope.of(machine, constraint), draws.assignments.mean(axis=0), whole_holes(machine))
 
 
-def unfarmable(machine: Machine, constraint: Constraint | None, vocabulary: Vocabulary) -> tuple[Constraint | None, Forbidden]:
+def unfarmable(
+    machine: Machine, constraint: Constraint | None, vocabulary: Vocabulary
+) -> tuple[Constraint | None, Forbidden]:
     """The constraint with the atoms that forbid farming, and what these are."""
     forbidden = forbid_farming(machine, vocabulary.words, constraint)
     return (with_atoms(constraint, forbidden.atoms) if forbidden.atoms else constraint), forbidden

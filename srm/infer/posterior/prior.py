@@ -11,7 +11,6 @@ freely between the half numbers around it, and atoms that read it are asked of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +98,9 @@ def _box(machine: Machine) -> tuple[Floats, Floats]:
     return np.concatenate([eye, -eye]), np.concatenate([high + margin, margin - low])
 
 
-def _centre(a: Floats, b: Floats, e: Floats, f: Floats, machine: Machine, constraint: Constraint | None) -> tuple[Floats, float]:
+def _centre(
+    a: Floats, b: Floats, e: Floats, f: Floats, machine: Machine, constraint: Constraint | None
+) -> tuple[Floats, float]:
     """A point as deep inside as a small quadratic term allows, and its distance to the nearest face.
 
     max r - tiny (|x|^2 + r^2) / 2 subject to a x + |a| r <= b and e x = f: quadprog's active set in some 50 microseconds.

@@ -91,7 +91,9 @@ def draw(
     prior: Prior, density: Density, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
 ) -> Draws:
     """Samples until converged; `start` are walkers of an earlier posterior to go on from."""
-    walkers = prior_walkers(prior, config.ensembles, config.size(prior.dimensions), rng) if start is None else start.copy()
+    walkers = (
+        prior_walkers(prior, config.ensembles, config.size(prior.dimensions), rng) if start is None else start.copy()
+    )
     shown = prior.shown(walkers.reshape(-1, prior.dimensions))
     values = density(shown).reshape(walkers.shape[:2])
     history: list[Floats] = []

@@ -9,7 +9,6 @@ covariance of the hole with that step's log-likelihood: by so much would the hol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Density, Draws
 from srm.machine.checks.constraint import row_text
 from srm.machine.model import Constraint, Machine
-from srm.machine.terms import Compare, HoleTerm, NamedTerm, parts
+from srm.machine.terms import Compare, parts
 
 INTERVAL = (0.05, 0.95)
 EXCHANGED = 128  # draws between which a hole is exchanged
@@ -82,7 +81,9 @@ def summarise(
     x = draws.assignments
     means, spreads = x.mean(axis=0), x.std(axis=0)
     paid = _paid_holes(machine)
-    largest = max((abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid), default=0.0)
+    largest = max(
+        (abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid), default=0.0
+    )
     shown, played = exchange(density, draws)
     decided = deciding_steps(density, draws)
     listed = []
@@ -102,7 +103,14 @@ def summarise(
                 were,
                 float(means[i] / largest) if name in paid and largest > 0 else None,
                 float(narrower),
-                _set_by(shown[i], played[i], narrower, moved, _is_constrained(machine, i, was, were), name in read_holes(machine)),
+                _set_by(
+                    shown[i],
+                    played[i],
+                    narrower,
+                    moved,
+                    _is_constrained(machine, i, was, were),
+                    name in read_holes(machine),
+                ),
                 float(draws.r_hat[i]),
                 float(draws.effective[i]),
                 decided[i],
@@ -180,7 +188,11 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     for row in weights:
         order = np.argsort(-np.abs(row))[:STEPS_OF_A_HOLE]
         listed.append(
-            tuple(DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n])) for n in order if abs(row[n]) > 1e-3)
+            tuple(
+                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]))
+                for n in order
+                if abs(row[n]) > 1e-3
+            )
         )
     return listed
 

@@ -1,7 +1,7 @@
 """A task of one's own that pays no reward above 0: Gymnasium's MountainCar, with a signal and its own idea of success.
 
     srm demo examples.mountain_car:MOUNTAIN_CAR -n 10 -o car.npz
-    srm learn examples.mountain_car:MOUNTAIN_CAR --machine examples/mountain_car.srm --demos car.npz --net mlp --frames 500000
+    srm learn examples.mountain_car:MOUNTAIN_CAR --machine examples/mountain_car.srm --demos car.npz --net mlp
 
 The engine is too weak for the hill: the car has to swing. The task pays -1 a step until the flag is reached, so that a
 return is never above 0, and `success` says instead when an episode counts. docs/own_task.md walks through this file.

@@ -112,7 +112,9 @@ class Demo:
     def __post_init__(self) -> None:
         SHARE_BELOW_ONE.refuse_outside(self, "--", "noise")
         if self.from_run is not None and (self.habit is not None or self.noise > 0):
-            raise SettingError("--habit and --noise are of the expert, --from-run shows a policy; leave one of them out")
+            raise SettingError(
+                "--habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
+            )
 
     def run(self) -> int:
         from srm.task.record import record

@@ -7,13 +7,13 @@ import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from srm.errors import DemonstrationError, TaskError, near
+from srm.errors import DemonstrationError, SettingError, TaskError, near
 from srm.machine.words import Balance, Words
-from srm.settings import ZERO_OR_MORE
+from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
 from srm.task.minigrid_words import MINIGRID_WORDS
 from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 
@@ -103,6 +103,18 @@ class Demo:
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
     """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
+    habit: Literal["closes_doors", "redrops_key", "retakes_used_key"] | None = None
+    """give MiniGrid's expert a habit: it closes every door behind itself, drops a key it has just taken and takes it again,
+    or takes the used key once more"""
+    noise: float = 0.0
+    """share of the actions of MiniGrid's expert that are random; it plans again after each"""
+
+    def __post_init__(self) -> None:
+        SHARE_BELOW_ONE.refuse_outside(self, "--", "noise")
+        if self.from_run is not None and (self.habit is not None or self.noise > 0):
+            raise SettingError(
+                "--habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
+            )
 
     def run(self) -> int:
         from srm.task.record import record
@@ -113,6 +125,10 @@ class Demo:
             from srm.experiment.policy import record_policy
 
             _write(record_policy(self.task, self.from_run, self.number, self.seed), path)
+        elif self.habit is not None or self.noise > 0:
+            from srm.task.habits import record_with
+
+            _write(record_with(task, self.number, self.seed, habit=self.habit, noise=self.noise), path)
         else:
             _write(record(task, self.number, self.seed), path)
         return 0
@@ -168,7 +184,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
         f"{step + 1:>4}  {action_name(task.words, int(action)):<8} {'; '.join(told[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
-    outcome = "solved" if trajectory.ended and trajectory.total_reward > 0 else "not solved"
+    outcome = "solved" if task.solved(trajectory) else "not solved"
     seed = demonstrations.seeds[episode]
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")

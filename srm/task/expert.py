@@ -32,22 +32,28 @@ def plan(env: Any, target: str | None) -> list[int] | None:
 
     `target` is what has to be taken (`ball`, `blue ball`), or None when the goal has to be reached.
     """
-    world = read_world(env)
-    goal = _find(world, target)
+    return plan_from(read_world(env), target)
+
+
+def plan_from(world: World, target: str | None) -> list[int] | None:
+    """The same from a world in mind, which may be in the middle of an episode, with something in hand."""
+    goal = find_goal(world, target)
     locked = [cell for cell in world.cells(DOOR) if world.things[cell].state == LOCKED]
     for number in range(len(locked) + 1):
         best: list[int] | None = None
         for doors in combinations(locked, number):
             for keys in product(*(_keys_of(world, door) for door in doors)):
-                best = _Search(world, goal, doors, frozenset(keys)).run(better_than=best) or best
+                best = _Search(world, goal, doors, frozenset().union(*keys)).run(better_than=best) or best
         if best is not None:
             return best
     return None
 
 
-def _keys_of(world: World, door: Cell) -> list[Cell]:
-    """The cells of the keys that open a door, in a box or not."""
-    return [cell for cell, thing in world.things.items() if _holds_key(thing, {world.things[door].colour})]
+def _keys_of(world: World, door: Cell) -> list[frozenset[Cell]]:
+    """The cell of each key that opens a door, in a box or not; no cell for the key in hand."""
+    colours = {world.things[door].colour}
+    in_hand = [frozenset[Cell]()] if _holds_key(world.carried, colours) else []
+    return in_hand + [frozenset({cell}) for cell, thing in world.things.items() if _holds_key(thing, colours)]
 
 
 def _cost(actions: list[int]) -> int:
@@ -55,7 +61,7 @@ def _cost(actions: list[int]) -> int:
     return len(actions) + _DEAR * actions.count(DROP)
 
 
-def _find(world: World, target: str | None) -> Cell:
+def find_goal(world: World, target: str | None) -> Cell:
     """The cell of the goal or of the target."""
     if target is None:
         cells = world.cells(GOAL)

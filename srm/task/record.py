@@ -60,7 +60,7 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
         if actions is not None:
             missed = 0
             trajectory = play_actions(env, actions, world_seed)
-            if not trajectory.ended or trajectory.total_reward <= 0:
+            if not task.solved(trajectory):
                 raise TaskError(f"{task.env_id}: the expert failed in the world of seed {world_seed}")
             yield world_seed, trajectory
     raise TaskError(f"{task.env_id}: {_TRIES} worlds in a row have no solution; choose another environment")

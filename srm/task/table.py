@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from srm.task.vocabulary import Vocabulary
     from srm.task.worlds import Worlds
+    from srm.trajectory import Trajectory
 
 Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
 
@@ -53,6 +54,13 @@ class Task:
     frames: int  # to train for, unless told otherwise
     worlds: Callable[[str, int, int], Worlds] = _worlds  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
+    success: Callable[[Trajectory], bool] | None = None  # None: the task ended the episode with a return above 0
+
+    def solved(self, trajectory: Trajectory) -> bool:
+        """Whether an episode counts as a success."""
+        if self.success is not None:
+            return self.success(trajectory)
+        return trajectory.ended and trajectory.total_reward > 0
 
     def make_worlds(self, count: int, seed: int) -> Worlds:
         return self.worlds(self.env_id, count, seed)

@@ -12,9 +12,9 @@ from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.concretizer import ConcretizerConfig, Side
-from srm.infer.variational import exercised, posterior, tidy
 from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
+from srm.infer.variational import exercised, posterior, tidy
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
 from srm.trajectory import Rollout

@@ -99,7 +99,7 @@ class Side:
 
     def episode_log_prob(self, log_prob: np.ndarray) -> Floats:
         """The log-probability of all actions of each whole episode."""
-        sums = np.bincount(self.episode[self.valid], log_prob[self.valid], minlength=len(self.whole))
+        sums = np.bincount(self.episode[self.valid], log_prob[self.valid], minlength=len(self.whole)).astype(np.float64)
         return sums[self.whole]
 
 

@@ -58,8 +58,7 @@ class Prior:
             inequalities = inequalities[0][~thin], inequalities[1][~thin]
             centre, _ = _centre(*inequalities, *equalities, machine, constraint)
         free = np.eye(a.shape[1]) - np.linalg.pinv(equalities[0]) @ equalities[0]
-        prior = Prior(*inequalities, a[~equality & reads_whole], b[~equality & reads_whole], free, whole, centre)
-        return prior
+        return Prior(*inequalities, a[~equality & reads_whole], b[~equality & reads_whole], free, whole, centre)
 
     @property
     def dimensions(self) -> int:
@@ -71,7 +70,7 @@ class Prior:
 
     def inside(self, shown: Floats) -> npt.NDArray[np.bool_]:
         """Whether the atoms that read whole-number holes are kept, [K]."""
-        return (shown @ self.checked_a.T <= self.checked_b + 1e-9).all(axis=1)
+        return np.all(shown @ self.checked_a.T <= self.checked_b + 1e-9, axis=1)
 
     def chords(self, x: Floats, direction: Floats) -> tuple[Floats, Floats]:
         """The interval of t within which x + t * direction keeps every inequality: low [K] <= 0 <= high [K]."""

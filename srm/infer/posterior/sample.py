@@ -9,6 +9,7 @@ has not converged. Everything is counted in sweeps, nothing in seconds: the same
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,9 +73,13 @@ class Density:
 
     def __init__(self, evidence: Evidence, config: PosteriorConfig) -> None:
         self.evidence, self.config = evidence, config
-        kinds = {"steps": Steps, "totals": Totals, "trajectories": Trajectories}
+        kinds: dict[str, Callable[[Evidence], Likelihood]] = {
+            "steps": Steps.of,
+            "totals": Totals.of,
+            "trajectories": Trajectories.of,
+        }
         names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
-        self.parts: dict[str, Likelihood] = {name: kinds[name].of(evidence) for name in names}
+        self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
 
     def pays(self, assignments: Floats) -> list[Floats]:
         return [side.pay(assignments) for side in self.evidence.sides]

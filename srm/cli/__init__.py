@@ -40,13 +40,14 @@ VERBS = {
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
     "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
+    "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
         "srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"
     ),
     "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
     "suite": Verb("srm.cli.suite", "Suite", "run a whole comparison: every curve with every seed, side by side"),
-    "report": Verb("srm.cli.report", "Report", "write the page of a learning run, or one that compares runs"),
+    "report": Verb("srm.cli.report", "Report", "write the page of a run, or one that compares runs"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 

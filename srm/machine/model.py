@@ -332,6 +332,16 @@ class Machine:
         return machine_text(self)
 
 
+def held_to(machine: Machine, kept: Constraint | None) -> Machine:
+    """The machine with the constraint that its values keep as its first, by which whoever loads it judges them.
+
+    It takes the place of the machine's own of that name, which may have fewer atoms.
+    """
+    if kept is None:
+        return replace(machine, constraints=())
+    return replace(machine, constraints=(kept, *(other for other in machine.constraints if other.name != kept.name)))
+
+
 class InvalidMachine(MachineError):
     """A machine that breaks the rules of the language; `found` keeps each problem with the part it is about."""
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from srm.experiment.run import write_bytes
+from srm.experiment.run import POSTERIOR, write_bytes
 from srm.machine.draw import svg
 from srm.machine.model import Constraint
 from srm.report.checks import findings, margin_table, summary
@@ -111,7 +111,7 @@ def _figures(run: LearningRun) -> Iterator[Markup]:
         "time": duration(known["seconds"]),
         "frames a second": whole(known["frames"] / known["seconds"]) if known["seconds"] else "–",
     }
-    if run.posterior and run.posterior["margin"] is not None:
+    if run.posterior and run.posterior.get("margin") is not None:
         told["margin of the constraint"] = number(run.posterior["margin"])
     for name, value in told.items():
         yield tag("div", tag("dt", name), tag("dd", value))
@@ -143,6 +143,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         "inside the constraint; all on one scale.",
     )
     yield _machine(run)
+    yield from _posterior(run)
     yield _checks(run)
     yield _paid(run)
     yield _replay(run)
@@ -155,6 +156,8 @@ def _machine(run: LearningRun) -> Section:
     region = tag("div", drawing, class_="scroll drawing", role="region", aria_label="The machine, drawn", tabindex="0")
     if run.posterior is None:
         return Section("machine", "Machine", region)
+    if run.is_sampled:
+        return Section("machine", "Learnt machine", region)
     unsure = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
     note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it."
     if unsure:
@@ -163,11 +166,24 @@ def _machine(run: LearningRun) -> Section:
     return Section("machine", "Learnt machine", join([region, posterior_table(run.posterior)]), note)
 
 
+def _posterior(run: LearningRun) -> Iterator[Section]:
+    """What draws say of the holes, where they were drawn; Algorithm 1 has its table."""
+    if not run.is_sampled or run.learnt is None:
+        return
+    from srm.report.posterior import posterior_sections, read_summary, refuse_other_machine
+
+    summary = read_summary(run.folder / POSTERIOR)
+    refuse_other_machine(run.folder, summary, run.learnt)
+    yield from posterior_sections(summary, run.learnt, _constraint(run))
+
+
 def _constraint(run: LearningRun) -> Constraint | None:
     """The one that was kept; before anything is learnt, the machine's first."""
     if run.posterior is None:
         return run.machine.constraint()
     name = run.posterior["constraint"]
+    if run.is_sampled and run.learnt is not None:
+        return None if name is None else run.learnt.constraint()  # with the atoms that forbid farming
     return None if name is None else run.machine.constraint(name)
 
 

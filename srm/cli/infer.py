@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from srm.experiment.inference import Inference, free_folder, infer_holes, read_inputs, write_inference
+from srm.experiment.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
 from srm.experiment.run import LEARNT, refuse_taken
 
 if TYPE_CHECKING:
-    from srm.experiment.inference import Inputs
+    from srm.experiment.posterior import Inputs
     from srm.infer.posterior.infer import Posterior
     from srm.infer.posterior.record import HoleRecord, Summary
 

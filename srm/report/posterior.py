@@ -21,9 +21,9 @@ from srm.machine.checks.constraint import row_text
 from srm.machine.draw import svg
 from srm.machine.model import Atom, Constraint, Machine
 from srm.machine.parse import load
-from srm.report.marginals import marginal, pair
+from srm.report.marginals import amount, marginal, pair
 from srm.report.markup import Markup, join, table, tag
-from srm.report.numbers import counted, number, share, signed, whole
+from srm.report.numbers import counted, share, signed, whole
 from srm.report.page import Section, page
 from srm.report.run import flattened
 
@@ -185,8 +185,8 @@ def _marginals(summary: Summary) -> Section:
             tag(
                 "figcaption",
                 tag("code", f"?{hole.name}", class_="hole"),
-                tag("b", number(hole.mean)),
-                tag("span", f"{number(hole.low)} … {number(hole.high)}", class_="range"),
+                tag("b", amount(hole.mean)),
+                tag("span", f"{amount(hole.low)} … {amount(hole.high)}", class_="range"),
             ),
             marginal(hole),
         )
@@ -205,9 +205,9 @@ def _table(summary: Summary) -> Markup:
     rows = [
         [
             tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="row"),
-            tag("td", number(hole.mean), class_="number", data_value=hole.value),
-            tag("td", f"{number(hole.low)} … {number(hole.high)}", class_="number"),
-            tag("td", number(hole.ratio, 2), class_="number"),
+            tag("td", amount(hole.mean), class_="number", data_value=hole.value),
+            tag("td", f"{amount(hole.low)} … {amount(hole.high)}", class_="number"),
+            tag("td", "–" if hole.ratio is None else amount(hole.ratio), class_="number"),
             tag("td", share(hole.narrower), class_="number"),
             tag("td", tag("span", GROUNDS[hole.set_by], class_="badge" if hole.set_by in SURE else "badge warning")),
         ]
@@ -222,18 +222,13 @@ def _table(summary: Summary) -> Markup:
 
 
 def _deciding(summary: Summary) -> Section:
-    heads = [
-        "hole",
-        "demonstration",
-        "step",
-        "what happened",
-        "rule",
-        tag("th", "weight", scope="col", class_="number"),
-    ]
+    right = [tag("th", name, scope="col", class_="number") for name in ("demonstration", "step", "alike", "weight")]
+    heads = ["hole", *right[:2], "what happened", "rule", *right[2:]]
     rows = [row for hole in summary.holes for row in _deciding_rows(hole)]
     note = (
         "The demonstrated steps that moved each hole most. The weight is in the hole's own units: how much lower its mean "
-        "would be without the step. Demonstrations and steps are counted from 1."
+        "would be without the step. Steps that weigh the same stand in one row: the first of them, and how many there are. "
+        "Demonstrations and steps are counted from 1."
     )
     return Section(
         "deciding",
@@ -252,6 +247,7 @@ def _deciding_rows(hole: HoleRecord) -> Iterator[list[Markup]]:
             tag("td", step.step + 1, class_="number"),
             tag("td", tag("code", "; ".join(step.events), class_="event") if step.events else "–"),
             tag("td", *_rule(step)),
+            tag("td", whole(step.alike), class_="number"),
             tag("td", signed(step.weight), class_="number gain" if step.weight > 0 else "number loss"),
         ]
 

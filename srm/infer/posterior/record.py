@@ -29,13 +29,14 @@ class StepRecord:
     demonstration: int
     step: int
     weight: float  # how much lower the hole's mean would be without it
+    alike: int = 1  # steps that weigh as much, this one among them
     events: tuple[str, ...] = ()
     rule: str = ""
     text: str = ""  # of the rule
 
     def __post_init__(self) -> None:
-        if min(self.demonstration, self.step) < 0:
-            raise SettingError("a demonstration or a step is below 0")
+        if min(self.demonstration, self.step, self.alike - 1) < 0:
+            raise SettingError("a demonstration or a step is below 0, or a step is not even like itself")
 
 
 @dataclass(frozen=True)

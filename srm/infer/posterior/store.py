@@ -105,6 +105,7 @@ def _hole(posterior: Posterior, index: int, hole: HoleSummary, steps: dict[tuple
             replace(
                 steps.get((step.demonstration, step.step), StepRecord(step.demonstration, step.step, 0.0)),
                 weight=step.weight,
+                alike=step.alike,
             )
             for step in hole.steps
         ),
@@ -151,7 +152,7 @@ def _steps(
             said = traced.steps[step]
             events = tuple(map(str, said.happened))
             rule = said.fired.rule if said.fired else ""
-            found[index, step] = StepRecord(index, step, 0.0, events, rule, rules.get(rule, ""))
+            found[index, step] = StepRecord(index, step, 0.0, events=events, rule=rule, text=rules.get(rule, ""))
     return found
 
 

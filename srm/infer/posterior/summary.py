@@ -23,18 +23,20 @@ from srm.machine.terms import Compare, parts
 
 INTERVAL = (0.05, 0.95)
 EXCHANGED = 128  # draws between which a hole is exchanged
-STEPS_OF_A_HOLE = 5  # that decided it most
+STEPS_OF_A_HOLE = 5  # kinds of steps that decided it most
+LEAST_CORRELATION = 0.15  # of a hole with a step: three standard errors of the fewest draws that count as converged
 NOTHING_SAID = 0.05  # narrower by less than this, and moved by less than that many prior spreads twice over: no news
 PRESSED = 1.0  # log-odds that the evidence would gain beyond an atom
 
 
 @dataclass(frozen=True)
 class DecidingStep:
-    """A demonstrated step and the hole's mean it accounts for."""
+    """A demonstrated step and the hole's mean it accounts for; the first of those that weigh the same."""
 
     demonstration: int
     step: int
     weight: float  # how much lower the hole's mean would be without it, to first order
+    alike: int = 1  # steps that weigh as much, this one among them: the same rule, met the same way
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
 
 
 def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, ...]]:
-    """For each hole the demonstrated steps with the largest weights."""
+    """For each hole the kinds of demonstrated steps that weigh most together."""
     rows = np.linspace(0, len(draws.assignments) - 1, min(1000, len(draws.assignments))).astype(np.intp)
     x, c = draws.assignments[rows], draws.idle[rows]
     evidence = density.evidence
@@ -184,14 +186,17 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     terms = steps.terms(density.pays(x), c)[:, : steps.demonstrated]
     by_step = terms.reshape(len(x), len(evidence.plays), -1).sum(axis=1)  # [S, N] of all policies
     weights = (x - x.mean(axis=0)).T @ (by_step - by_step.mean(axis=0)) / len(x)  # [H, N]
+    noise = LEAST_CORRELATION * np.outer(x.std(axis=0), by_step.std(axis=0))
     listed = []
-    for row in weights:
-        order = np.argsort(-np.abs(row))[:STEPS_OF_A_HOLE]
+    for row, least in zip(weights, noise, strict=True):
+        # What was rounded alike is alike: numbers of one kind differ by the order of a sum at most.
+        _, first, alike = np.unique(row.round(9), return_index=True, return_counts=True)
+        told = [k for k in np.argsort(-np.abs(row[first] * alike)) if abs(row[first[k]]) > max(least[first[k]], 1e-6)]
         listed.append(
             tuple(
-                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]))
-                for n in order
-                if abs(row[n]) > 1e-3
+                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]), int(alike[k]))
+                for k in told[:STEPS_OF_A_HOLE]
+                for n in (first[k],)
             )
         )
     return listed

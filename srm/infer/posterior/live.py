@@ -1,0 +1,53 @@
+"""The posterior while a policy is trained: it pays, and is drawn anew as play reaches new places.
+
+It begins with random play, as `srm infer` does. The latest play of the policy joins the evidence after 8, 32, 128, ... rounds: ever
+more rarely, so that values settle, and with the weight of one policy among those met so far, so that evidence does not grow because
+the policy plays on. A new posterior goes on from where the walkers of the old one stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from srm.chance import stream
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.infer import Posterior, assemble, paid_point
+from srm.infer.posterior.prior import Floats, Prior
+from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
+from srm.infer.posterior.tape import Tape
+from srm.infer.project import Polytope
+from srm.machine.check import Forbidden
+from srm.machine.model import Constraint, Machine
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Rollout
+
+FIRST, FACTOR = 8, 4  # rounds after which play joins the evidence: FIRST * FACTOR ** n
+
+
+@dataclass(frozen=True)
+class LiveConfig(PosteriorConfig):
+    """How the posterior is sampled, and what it pays, while a policy is trained."""
+
+    pay: Literal["mean", "mode", "draw"] = "mean"
+    """which assignment pays: the posterior's mean, its most likely draw, or a fresh draw each round"""
+    refresh: int = 4
+    """play joins the evidence after 8 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "refresh")
+
+    def is_due(self, rounds: int) -> bool:
+        """Whether play joins the evidence after so many rounds."""
+        due = FIRST
+        while self.refresh > 1 and due < rounds:
+            due *= self.refresh
+        return self.refresh > 1 and due == rounds

@@ -200,9 +200,10 @@ class _Lesson:
     pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
 
     def draw(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[Sequences, Tensor]:
-        """Some sequences, and eps: one for each, since the paper adds the same to every reward of a trajectory."""
+        """Some sequences [S, N], and eps [N] or [S, N]."""
         parts = draw(self.seen, config, chance)
-        return parts, torch.from_numpy(chance.standard_normal(parts.index.shape[1])).float()
+        shape = parts.index.shape if config.noise == "step" else parts.index.shape[1:]
+        return parts, torch.from_numpy(chance.standard_normal(shape)).float()
 
     def judge(self, parts: Sequences, noise: Tensor, f: Tensor, floor: float | None) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of the sequences' real steps, and J_soft on them."""

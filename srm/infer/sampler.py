@@ -40,7 +40,7 @@ class SamplerConfig:
     samples: int = 16
     """K, assignments drawn for each gradient step"""
     steps: int = 8
-    """gradient steps of a round; each costs little, since pay is affine in the holes"""
+    """gradient steps of a round, of which line 8 prints one; each costs little, since pay is affine in the holes"""
     learning_rate: float = 1e-3
     """beta (the paper prints 3e-4)"""
     entropy_weight: float = 1e-2
@@ -55,7 +55,7 @@ class SamplerConfig:
     start_at_zero: bool = True
     """begin with a mean of exactly 0; a policy is quick to avoid whatever starts a hair below it"""
     spread: float = 0.4
-    """standard deviation of each hole in the beginning (the paper prints none; 1 is what its network begins with)"""
+    """standard deviation of each hole in the beginning (the paper prints none; 1 leaves the network's first output as it is)"""
     bounded: bool = True
     """keep every standard deviation between 0.007 and 1; the paper prints no bounds"""
 

@@ -94,7 +94,9 @@ class Learning:
     cores: Literal[0, 1, 2] = 0
     """2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
     as_printed: bool = False
-    """the paper's algorithm exactly as printed, without what was found to matter since"""
+    """take the paper's side of every setting of f and q, whatever the flags say. Still not as printed: c is subtracted from a step's pay, not from
+    each hole; J_soft and J_adv are means over steps, not sums along trajectories; f reads each demonstrated step once and q reads all steps,
+    not batches of 128; q draws its own K assignments; the policy reads cells as one_hot unless --network.cells ids. docs/algorithm.md has the list"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     episodes: int = 10

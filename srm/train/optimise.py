@@ -52,7 +52,8 @@ class Optimiser:
         torch._fused_adam_(
             [self._all],
             [gradient],
-            *([self._memory[part]] for part in PARTS),
+            [self._memory["exp_avg"]],
+            [self._memory["exp_avg_sq"]],
             [],
             [self._steps],
             lr=self._learning_rate,

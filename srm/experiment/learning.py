@@ -265,9 +265,10 @@ class LearningRun:
         config = to_plain(self.learning.learning)
         write_weights(writer.folder / POLICY, net_weights(self.learner), {"learning": config})
         actor = Actor(self.learner.net, self.learning.seed)
-        recorded = record_episodes(
-            self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
-        )
+        with self.learner.net.fixed():
+            recorded = record_episodes(
+                self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
+            )
         writer.text(EPISODES, dumps(recorded))
         played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
         summary = played | self._recent.summary()

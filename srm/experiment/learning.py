@@ -52,8 +52,8 @@ from srm.experiment.training import (
     held_to,
     net_weights,
 )
+from srm.infer.belief import Belief
 from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.concretizer import Belief
 from srm.infer.loop import InferConfig, Round, infer
 from srm.infer.variational import QUANTILES, Posterior, exercised, posterior
 from srm.machine.check import check, refuse_unfit

@@ -20,7 +20,8 @@ from srm.errors import RunError, SrmError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
-from srm.infer.concretizer import Belief, Concretizer, ConcretizerConfig
+from srm.infer.belief import Belief
+from srm.infer.concretizer import Concretizer, ConcretizerConfig
 from srm.machine.model import Constraint, Machine
 from srm.processes import start_shielded
 from srm.task.vocabulary import Vocabulary

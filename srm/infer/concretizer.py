@@ -20,6 +20,7 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.explain import holes_compared
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
+from srm.infer.belief import Belief
 from srm.infer.estimators import Cost
 from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
@@ -38,16 +39,6 @@ class ConcretizerConfig:
 
     reward_net: RewardNetConfig = field(default_factory=RewardNetConfig)
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
-
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """What is believed of the holes after a round."""
-
-    mode: Floats  # [H] the most likely assignment that the constraint allows
-    mean: Floats  # [H] before it is brought inside the constraint
-    spread: Floats  # [H]
-    idle: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from srm.infer.concretizer import Belief, ConcretizerConfig
+from srm.infer.belief import Belief
+from srm.infer.concretizer import ConcretizerConfig
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Rollout
 

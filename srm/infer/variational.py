@@ -15,7 +15,7 @@ import numpy as np
 
 from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
-from srm.infer.concretizer import Belief
+from srm.infer.belief import Belief
 from srm.infer.project import TIGHT, Floats, Polytope
 from srm.infer.whole import pin, whole_holes
 from srm.machine.model import Constraint, Machine

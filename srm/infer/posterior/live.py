@@ -7,27 +7,11 @@ the policy plays on. A new posterior goes on from where the walkers of the old o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from srm.chance import stream
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
-from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.infer import Posterior, assemble, paid_point
-from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
-from srm.infer.posterior.tape import Tape
-from srm.infer.project import Polytope
-from srm.machine.check import Forbidden
-from srm.machine.model import Constraint, Machine
-from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
-from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Rollout
+from srm.infer.posterior.sample import PosteriorConfig
+from srm.settings import ZERO_OR_MORE
 
 FIRST, FACTOR = 8, 4  # rounds after which play joins the evidence: FIRST * FACTOR ** n
 

@@ -8,7 +8,7 @@ in wall time, medians of a round: plain PPO with the same settings on one core, 
 in a process of their own.
 
 `--estimators`: the variance of the four estimators of J_soft's gradient with respect to q's mean, from K = 16 draws each, after three rounds of
-warm-up; all of them cost the same.
+warm-up.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ import torch
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.concretizer import ConcretizerConfig, Side
+from srm.infer.concretizer import ConcretizerConfig, Side, _Lesson
+from srm.infer.loop import InferConfig
 from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
 from srm.infer.sampler import SamplerConfig
@@ -86,6 +87,27 @@ def test_demonstrations_without_an_event_of_the_machine_are_refused() -> None:
     still = replace(first, actions=np.full(first.steps, 6), views=np.repeat(first.views[:1], first.steps + 1, axis=0))
     with pytest.raises(DemonstrationError, match="no event of machine doorkey"):
         replace(problem(), demonstrations=replace(shown, trajectories=(still,), seeds=(0,))).concretizer()
+
+
+def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rollout]) -> None:
+    concretizer, rollout = problem(InferConfig().as_printed()).concretizer(), rollouts[0]
+    losses = concretizer.learn(0, rollout, uniform(rollout), uniform(concretizer.demonstrated))
+    assert np.isfinite(list(losses.values())).all()
+    assert concretizer.net.trunk.out == 64 * 4 * 4  # 7x7 after three 2x2 of stride 1, and no pooling
+    assert concretizer.follower.look(rollout).memory.shape[2] == 2 * 128
+
+
+@pytest.mark.parametrize(("noise", "shape"), [("sequence", (5,)), ("step", (8, 5))])
+def test_eps_is_shared_by_a_sequence_or_not(
+    noise: Literal["sequence", "step"], shape: tuple[int, ...], rollouts: list[Rollout]
+) -> None:
+    concretizer, rollout = problem().concretizer(), rollouts[0]
+    targets = _Lesson(concretizer.follower.look(rollout), uniform(rollout), np.zeros(rollout.actions.shape))
+    parts, eps = targets.draw(RewardNetConfig(sequences=5, noise=noise), np.random.default_rng(0))
+    assert eps.shape == shape
+    logits, _ = targets.judge(parts, eps, torch.zeros(8, 5), None)
+    shared = eps.expand(8, 5)[parts.real] + np.log(7)
+    assert logits.numpy() == pytest.approx(shared.numpy(), abs=1e-5)
 
 
 ONCE = """\

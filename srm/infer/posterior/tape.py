@@ -85,7 +85,9 @@ def joined(rollouts: list[Rollout]) -> Rollout:
         np.concatenate([rollout.real for rollout in rollouts]),
         *(
             (
-                np.concatenate([r.final_step + offset for r, offset in zip(finals, offsets, strict=True)]).astype(np.int32),
+                np.concatenate([r.final_step + offset for r, offset in zip(finals, offsets, strict=True)]).astype(
+                    np.int32
+                ),
                 np.concatenate([r.final_world for r in finals]),
                 np.concatenate([r.final_views for r in finals]),
                 np.concatenate([r.final_places for r in finals]),

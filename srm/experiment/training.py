@@ -44,15 +44,10 @@ from srm.train.episodes import Episodes, Recent
 from srm.train.learner import Learner, NotFinite
 from srm.train.loop import Round, train
 from srm.train.make import LearnerConfig
-from srm.train.ppo import PpoConfig
 from srm.trajectory import Demonstrations
 
 TASK = "task"
 NO_CONSTRAINT = "none"
-
-# Half the rollout of `PpoConfig` and a larger step: half the frames to the same return where the pay is fixed (docs/performance.md).
-# Inference keeps the larger rollouts, which its own learners read too.
-QUICK = PpoConfig(worlds=32, minibatches=4, learning_rate=5e-4, advantage_floor=1e-2)
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class Training:
     """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds. Where others keep the second core busy the run soon goes on with one"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
-    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
+    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
     imitation: ImitationConfig = field(default_factory=ImitationConfig)
 
     def __post_init__(self) -> None:

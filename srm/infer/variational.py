@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
+from srm.infer.belief import Belief
 from srm.infer.project import TIGHT, Floats, Polytope
 from srm.infer.whole import pin, whole_holes
 from srm.machine.model import Constraint, Machine
-
-if TYPE_CHECKING:  # torch, which nothing here needs
-    from srm.infer.concretizer import Belief
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 2000

@@ -158,11 +158,12 @@ def _machine(run: LearningRun) -> Section:
         return Section("machine", "Machine", region)
     if run.is_sampled:
         return Section("machine", "Learnt machine", region)
-    unsure = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
-    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it."
-    if unsure:
-        told = ", ".join(f"?{name}" for name in unsure)
-        note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unsure) == 1 else 'them'}."
+    unexercised = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
+    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it. "
+    note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
+    if unexercised:
+        told = ", ".join(f"?{name}" for name in unexercised)
+        note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unexercised) == 1 else 'them'}."
     return Section("machine", "Learnt machine", join([region, posterior_table(run.posterior)]), note)
 
 

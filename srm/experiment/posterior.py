@@ -33,6 +33,7 @@ from srm.experiment.run import (
     POSTERIOR,
     as_json,
     create_folder,
+    policy_file,
     refuse_taken,
 )
 from srm.infer.posterior.evidence import Play
@@ -99,6 +100,8 @@ def read_inputs(asked: Inference) -> Inputs:
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
     refuse_unfit(machine, task.words, asked.constraint)
+    for folder in asked.play:
+        policy_file(folder)  # refused if there is none
     constraint = None if asked.constraint == NO_CONSTRAINT else machine.constraint(asked.constraint)
     return Inputs(task, machine, constraint, demos.choose(task, asked.demos, asked.count))
 

@@ -130,7 +130,7 @@ def find_runs(folders: Sequence[Path]) -> list[Run]:
     for folder in folders:
         if not folder.is_dir():
             raise RunError(f"{folder}: there is no such folder; give runs that {MAKE} made")
-        below = sorted((path for path in _runs_below(folder, DEPTH) if _has_curve(path)), key=_in_order)
+        below = [path for path in sorted(_runs_below(folder, DEPTH), key=_in_order) if _has_curve(path)]
         if not below:
             raise RunError(
                 f"{folder} is not a run: it has no {CONFIG}, nor has a folder in it; give runs that {MAKE} made"

@@ -21,7 +21,7 @@ from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, duration, number, share, whole
 from srm.report.page import Section, page
 from srm.report.paid import paid_tables
-from srm.report.run import Columns, LearningRun, evenly, flattened, read_run
+from srm.report.run import SAMPLED, Columns, LearningRun, evenly, flattened, read_run
 
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
@@ -139,8 +139,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         "holes",
         "Holes over time",
         tag("div", id="hole-charts"),
-        "The value that paid the policy, and one spread of the sampler to either side, before its draws are brought "
-        "inside the constraint; all on one scale.",
+        f"The value that paid the policy, and one spread of {_spread(run)} to either side; all on one scale.",
     )
     yield _machine(run)
     yield from _posterior(run)
@@ -148,6 +147,12 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _paid(run)
     yield _replay(run)
     yield _configuration(run)
+
+
+def _spread(run: LearningRun) -> str:
+    if run.settings.get("infer") == SAMPLED:
+        return "the posterior"
+    return "the sampler, before its draws are brought inside the constraint,"
 
 
 def _machine(run: LearningRun) -> Section:

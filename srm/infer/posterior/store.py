@@ -235,7 +235,8 @@ def _checked(arrays: dict[str, npt.NDArray[Any]], holes: Any) -> StoredDraws:
     if not all(np.isfinite(array).all() for array in (draws, idle, prior)):
         raise ValueError("a draw is not a finite number")
     ensembles = int(ensemble[-1]) + 1
-    if not 1 <= ensembles <= size or (ensemble != np.repeat(np.arange(ensembles), size // ensembles)[:size]).any():
+    even = 1 <= ensembles <= size and size % ensembles == 0
+    if not even or (ensemble != np.repeat(np.arange(ensembles), size // ensembles)).any():
         raise ValueError("its ensembles are not of one size")
     return StoredDraws(tuple(holes), draws.reshape(ensembles, -1, len(holes)), idle.reshape(ensembles, -1), prior)
 

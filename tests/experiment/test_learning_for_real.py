@@ -21,9 +21,7 @@ pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
 
 CORRIDOR = "examples.corridor:TASK"
-TINY = LearnerConfig(
-    net="mlp", network=NetConfig(width=64), ppo=PpoConfig(worlds=16, steps=64, learning_rate=1e-3)
-)
+TINY = LearnerConfig(net="mlp", network=NetConfig(width=64), ppo=PpoConfig(worlds=16, steps=64, learning_rate=1e-3))
 
 
 def reached(folder: Path, task: str, **settings: Any) -> float:

@@ -146,7 +146,7 @@ def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RAND
     """What somebody does who draws every action at random: in sixteen envs, so that episodes come to their ends."""
     envs = task.make_worlds(16, seed)
     try:
-        return uniform_play(envs, demonstrated, stream(seed, "random play"), frames // envs.count)
+        return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))
     finally:
         envs.close()
 

@@ -263,7 +263,9 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
                     if clock.reached:
                         break
             else:
-                agent = sb3_agent(Sb3Worlds(worlds, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name)
+                agent = sb3_agent(
+                    Sb3Worlds(worlds, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
+                )
                 while not clock.reached and clock.frames < most:
                     agent.learn(PpoConfig().worlds * PpoConfig().steps, reset_num_timesteps=False)
             print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)

@@ -22,7 +22,7 @@ from srm.infer.belief import Belief
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import InferConfig
 from srm.infer.posterior import store
-from srm.infer.posterior.infer import random_play, unfarmable
+from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
@@ -113,16 +113,16 @@ class Inference:
         )
         return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
 
-    def begin(self, holes: Holes) -> int:
-        """First values from demonstrations and random play, where the way needs any. The frames that were played for it."""
+    def begin(self, holes: Holes, frames: int) -> int:
+        """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
         if not isinstance(holes, LivePosterior | FixedHoles):
             return 0
-        play = random_play(self.task, holes.demonstrated, self.seed)
+        play = random_play(self.task, holes.demonstrated, self.seed, min(RANDOM_FRAMES, frames // 8))
         holes.add(play)
         return int(play.rollout.real.sum())
 
-    def outcome(self, holes: Holes, latest: Rollout | None) -> Outcome:
-        """What was inferred; `latest` is the policy's latest play."""
+    def outcome(self, holes: Holes, play: Rollout) -> Outcome:
+        """What was inferred; `play` is what the trained policy does."""
         names, constraint = self.machine.hole_names, self.constraint.name if self.constraint else None
         if isinstance(holes, LivePosterior):
             drawn = holes.posterior()
@@ -140,9 +140,7 @@ class Inference:
             )
         program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
         demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
-        played = [0] * len(names)
-        if latest is not None:
-            played = exercised(read_rollout(program, vocabulary, latest)[0], holes.belief.mode)
+        played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
         drawn_q = posterior(
             self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
         )

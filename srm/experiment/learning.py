@@ -69,7 +69,7 @@ from srm.train.actor import Actor
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import NotFinite
 from srm.train.make import LearnerConfig
-from srm.trajectory import Demonstrations, Rollout
+from srm.trajectory import Demonstrations
 
 LEARNT, POSTERIOR, DRAWS, CHECK = "learnt.srm", "posterior.json", "draws.safetensors", "check.json"
 
@@ -173,7 +173,6 @@ class LearningRun:
         demos.refuse_misfit(shown, worlds)
         self.learner = learning.learning.make(worlds, learning.seed)
         self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
-        self._latest: Rollout | None = None  # the policy's latest play
         self._refined = int(state.get("refined", 0))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
@@ -221,13 +220,12 @@ class LearningRun:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         if not self._first and not self._over:
-            self.learner.frames += self.inference.begin(self.holes)
+            self.learner.frames += self.inference.begin(self.holes, self.frames)
         saved, whole = start, True
         book = EpisodeBook(self.learner.player.worlds.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
             for round in () if self._over else infer(self.learner, self.holes, self.inference.config, self._first):
-                self._latest = round.rollout
                 episodes = book.read(round.rollout)
                 self._recent.add(episodes)
                 now = time.monotonic()
@@ -291,7 +289,8 @@ class LearningRun:
 
     def _write_outcome(self) -> dict[str, Any]:
         writer, constraint = self.writer, self.inference.constraint
-        outcome = self.inference.outcome(self.holes, self._latest)
+        play = self._play()
+        outcome = self.inference.outcome(self.holes, play.rollout)
         concrete = held_to(self.machine.concretize(outcome.values, outcome.spreads), constraint)
         writer.text(LEARNT, str(concrete))
         writer.text(POSTERIOR, as_json(outcome.posterior))
@@ -307,7 +306,7 @@ class LearningRun:
                 self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
             )
         writer.text(EPISODES, dumps(recorded))
-        solution, _ = self._check_solution(assignment_of(concrete))
+        solution = self._check_solution(assignment_of(concrete), play)
         played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
         checked_solution = {} if solution is None else {"solution": solution.to_json(), "solution_text": str(solution)}
         summary = played | self._recent.summary() | checked_solution
@@ -316,23 +315,26 @@ class LearningRun:
         writer.finish(summary)
         return summary
 
-    def _check_solution(self, values: Floats) -> tuple[Solution | None, Play]:
-        """The paper's condition under these values, and the play that it was judged by."""
+    def _play(self) -> Play:
+        """Whole episodes of the policy as it is, in envs of their own."""
         envs = self.task.make_worlds(ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
         try:
             rollout, log_prob = play_episodes(self.learner.net, envs, self.learning.seed)
         finally:
             envs.close()
-        shown = self.holes.demonstrated
-        discount = self.learning.learning.ppo.discount
-        solution = check_solution(self.machine, self.task.vocabulary(), values, shown, rollout, discount)
-        return solution, Play(rollout, log_prob, self.learner.log_probs(shown))
+        return Play(rollout, log_prob, self.learner.log_probs(self.holes.demonstrated))
+
+    def _check_solution(self, values: Floats, play: Play) -> Solution | None:
+        """The paper's condition under these values."""
+        discount, vocabulary = self.learning.learning.ppo.discount, self.task.vocabulary()
+        return check_solution(self.machine, vocabulary, values, self.holes.demonstrated, play.rollout, discount)
 
     def _refine(self) -> bool:
         """Where the policy out-earns the demonstrations: its play becomes evidence, and training goes on for as long again."""
         if self._refined >= self.learning.refine or not isinstance(self.holes, LivePosterior):
             return False
-        solution, play = self._check_solution(self.holes.belief.mode)
+        play = self._play()
+        solution = self._check_solution(self.holes.belief.mode, play)
         if solution is None or not solution.fails:
             return False
         self.holes.add(play)

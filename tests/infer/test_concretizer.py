@@ -69,7 +69,7 @@ def test_beside_and_inline_learn_the_same(rollouts: list[Rollout]) -> None:
 def test_a_concretizer_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
     first, second = problem().concretizer(), problem().concretizer()
     first.learn(0, rollouts[0], uniform(rollouts[0]), uniform(first.demonstrated))
-    second.load(first.arrays())
+    second.load(first.tensors())
     first.follower, first.carry = Follower(first.net), None  # a resumed run begins new episodes
     for concretizer in (first, second):
         concretizer.learn(1, rollouts[1], uniform(rollouts[1]), uniform(concretizer.demonstrated))

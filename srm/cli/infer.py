@@ -99,8 +99,9 @@ HEADS = ("hole", "mean", "90 % interval", "ratio", "narrower", "set by")
 
 def _row(hole: HoleRecord) -> tuple[str, ...]:
     ratio = "-" if hole.ratio is None else f"{hole.ratio:.2f}"
-    interval = f"{hole.low:6.2f} to {hole.high:6.2f}"
-    return f"?{hole.name}", f"{hole.mean:.2f}", interval, ratio, f"{100 * hole.narrower:.0f} %", hole.set_by
+    digits = hole.decimals
+    interval = f"{hole.low:6.{digits}f} to {hole.high:6.{digits}f}"
+    return f"?{hole.name}", f"{hole.mean:.{digits}f}", interval, ratio, f"{100 * hole.narrower:.0f} %", hole.set_by
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

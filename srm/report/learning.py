@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -176,11 +177,13 @@ def _posterior(run: LearningRun) -> Iterator[Section]:
     """What draws say of the holes, where they were drawn; Algorithm 1 has its table."""
     if not run.is_sampled or run.learnt is None:
         return
-    from srm.report.posterior import posterior_sections, read_summary, refuse_other_machine
+    from srm.report.posterior import posterior_sections, read_summary, refuse_other_machine, warning
 
     summary = read_summary(run.folder / POSTERIOR)
     refuse_other_machine(run.folder, summary, run.learnt)
-    yield from posterior_sections(summary, run.learnt, _constraint(run))
+    first, *others = posterior_sections(summary, run.learnt, _constraint(run))
+    yield replace(first, body=join([warning(summary), first.body]))
+    yield from others
 
 
 def _constraint(run: LearningRun) -> Constraint | None:

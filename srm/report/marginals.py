@@ -32,10 +32,14 @@ class _Axis:
         return "0" if abs(value) < 0.01 * (self.high - self.low) else number(value, 2)
 
 
-def amount(value: float) -> str:
-    """Two decimals, for numbers that stand below each other."""
-    text = f"{value:.2f}"
-    return "0.00" if float(text) == 0 else text.replace("-", "−")
+def amount(value: float, decimals: int = 2) -> str:
+    """Always so many decimals, for numbers that stand below each other."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def interval(hole: HoleRecord) -> str:
+    return f"{amount(hole.low, hole.decimals)} … {amount(hole.high, hole.decimals)}"
 
 
 def _with_zero(extent: Sequence[float]) -> tuple[float, float]:
@@ -73,7 +77,7 @@ def marginal(hole: HoleRecord) -> Markup:
 
 def _words(hole: HoleRecord) -> str:
     return (
-        f"?{hole.name}: mean {amount(hole.mean)}, 90 % of the draws from {amount(hole.low)} to {amount(hole.high)}; "
+        f"?{hole.name}: mean {amount(hole.mean, hole.decimals)}, 90 % of the draws {interval(hole)}; "
         f"before the evidence {amount(hole.prior_mean)} ± {amount(hole.prior_spread)}"
     )
 

@@ -21,7 +21,7 @@ from srm.machine.checks.constraint import row_text
 from srm.machine.draw import svg
 from srm.machine.model import Atom, Constraint, Machine
 from srm.machine.parse import load
-from srm.report.marginals import amount, marginal, pair
+from srm.report.marginals import amount, interval, marginal, pair
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, share, signed, whole
 from srm.report.page import Section, page
@@ -185,8 +185,8 @@ def _marginals(summary: Summary) -> Section:
             tag(
                 "figcaption",
                 tag("code", f"?{hole.name}", class_="hole"),
-                tag("b", amount(hole.mean)),
-                tag("span", f"{amount(hole.low)} … {amount(hole.high)}", class_="range"),
+                tag("b", amount(hole.mean, hole.decimals)),
+                tag("span", interval(hole), class_="range"),
             ),
             marginal(hole),
         )
@@ -205,8 +205,8 @@ def _table(summary: Summary) -> Markup:
     rows = [
         [
             tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="row"),
-            tag("td", amount(hole.mean), class_="number", data_value=hole.value),
-            tag("td", f"{amount(hole.low)} … {amount(hole.high)}", class_="number"),
+            tag("td", amount(hole.mean, hole.decimals), class_="number", data_value=hole.value),
+            tag("td", interval(hole), class_="number"),
             tag("td", "–" if hole.ratio is None else amount(hole.ratio), class_="number"),
             tag("td", share(hole.narrower), class_="number"),
             tag("td", tag("span", GROUNDS[hole.set_by], class_="badge" if hole.set_by in SURE else "badge warning")),

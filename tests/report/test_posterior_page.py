@@ -132,6 +132,13 @@ def test_a_histogram_covers_the_same_area_whatever_its_bins(summary: Summary) ->
     assert heights[0] == heights[2] == max(heights)
 
 
+def test_a_narrow_interval_has_decimals_enough_to_tell_its_ends_apart(inferred: Path, summary: Summary) -> None:
+    narrow = replace(summary.holes[0], mean=0.1403, low=0.1392, high=0.1417, spread=0.0008)
+    page = page_of(inferred, replace(summary, holes=(narrow, *summary.holes[1:])))
+    assert "0.13920 … 0.14170" in page
+    assert replace(narrow, spread=0.0).decimals == replace(narrow, spread=3.0).decimals == 2
+
+
 def test_posteriors_of_another_machine_are_refused(inferred: Path, tmp_path: Path) -> None:
     folder = tmp_path / "doorkey"
     shutil.copytree(inferred, folder)

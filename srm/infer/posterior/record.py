@@ -5,6 +5,7 @@ Histograms are kept with the numbers, so that a page can be drawn from this alon
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from srm.errors import SettingError
@@ -70,6 +71,11 @@ class HoleRecord:
             raise SettingError("the histograms do not fit together")
         if not self.low <= self.high or min(self.spread, self.prior_spread) < 0:
             raise SettingError("an interval or a spread is below 0")
+
+    @property
+    def decimals(self) -> int:
+        """So many that the ends of the interval can be told apart, and two at least."""
+        return 2 if self.spread <= 0 else min(6, max(2, 1 - math.floor(math.log10(self.spread))))
 
 
 @dataclass(frozen=True)

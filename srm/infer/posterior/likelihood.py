@@ -51,7 +51,7 @@ class Steps:
 
     @staticmethod
     def of(evidence: Evidence) -> Steps:
-        shown, policies = evidence.demonstrations, max(1, len(evidence.plays))
+        shown, policies = evidence.demonstrations, len(evidence.plays)
         entries = len(shown.residual.entries)
         parts: list[tuple[np.ndarray, Floats, float, float]] = []  # columns, log-probabilities, sign, weight
         silent: list[tuple[Floats, Floats, float]] = []
@@ -113,27 +113,34 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """exp(pay of an episode) / Z(h), with Z by importance weights over the whole episodes of all policies."""
+    """Which episode is the demonstration, among it and the whole episodes of a policy."""
 
     sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
-    log_weight: tuple[Floats, ...]  # of each policy's whole episodes, [J]: minus the log-probability of its actions
+    played: tuple[Floats, ...]  # of each policy's whole episodes, [J]: minus the log-probability of their actions
+    demonstrated: tuple[Floats, ...]  # the same of the demonstrations, [M], under each policy
 
     @staticmethod
     def of(evidence: Evidence) -> Trajectories:
-        weights = []
-        for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
-            weights.append(-side.episode_log_prob(log_prob))
-        return Trajectories(tuple(side.totals() for side in evidence.sides), tuple(weights))
+        demonstrations = evidence.demonstrations
+        return Trajectories(
+            tuple(side.totals() for side in evidence.sides),
+            tuple(
+                -side.episode_log_prob(log_prob)
+                for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True)
+            ),
+            tuple(-demonstrations.episode_log_prob(log_prob) for log_prob in evidence.demonstrated_log_probs),
+        )
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
         shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
-        logs = [t + w for t, w in zip(played, self.log_weight, strict=True) if t.shape[1]]
-        if not logs:
-            return np.zeros(len(c))
-        log_z = np.mean([_log_mean_exp(log) for log in logs], axis=0)  # [K]
-        return shown.sum(axis=1) - shown.shape[1] * log_z
+        lost = [
+            softplus(_log_sum_exp(totals + theirs)[:, None] - shown - ours).sum(axis=1)
+            for totals, theirs, ours in zip(played, self.played, self.demonstrated, strict=True)
+            if totals.shape[1]
+        ]
+        return -np.mean(lost, axis=0) if lost else np.zeros(len(c))
 
 
-def _log_mean_exp(x: Floats) -> Floats:
+def _log_sum_exp(x: Floats) -> Floats:
     top = x.max(axis=1)
-    return top + np.log(np.exp(x - top[:, None]).mean(axis=1))
+    return top + np.log(np.exp(x - top[:, None]).sum(axis=1))

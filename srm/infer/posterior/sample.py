@@ -19,7 +19,7 @@ from srm.infer.posterior.diagnostics import effective_size, r_hat
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.likelihood import Likelihood, Steps, Totals, Trajectories
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.slices import prior_walkers, sweep
+from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
 
 LARGEST_R_HAT = 1.01
@@ -93,7 +93,7 @@ class Density:
 
 
 def draw(
-    prior: Prior, density: Density, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
+    prior: Prior, density: LogDensity, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
 ) -> Draws:
     """Samples until converged; `start` are walkers of an earlier posterior to go on from."""
     walkers = (

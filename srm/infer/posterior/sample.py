@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -20,10 +22,13 @@ from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.likelihood import Likelihood, Steps, Totals, Trajectories
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
-from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01
 LEAST_DRAWS = 400  # effective
+PAIRS = Range(
+    "0, or a number that is 4 or more", lambda x: x == 0 or 4 <= x < inf
+)  # a half's directions need two walkers
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class PosteriorConfig:
     likelihood: Literal["steps", "totals", "trajectories", "both"] = "both"
     """what the evidence is: which steps look demonstrated, which episodes out-earn others, maximum-entropy trajectories, or steps and totals"""
     temper: float = 1.0
-    """the power to which the likelihood of steps is raised: below 1 it says less, and intervals are wider"""
+    """for how many independent steps a demonstration counts in the likelihood of steps: less says less, and intervals are wider"""
     ensembles: int = 4
     """that are compared to tell whether they have converged"""
     walkers: int = 0
@@ -46,7 +51,7 @@ class PosteriorConfig:
     def __post_init__(self) -> None:
         ABOVE_ZERO.refuse_outside(self, "--posterior.", "temper")
         ONE_OR_MORE.refuse_outside(self, "--posterior.", "ensembles", "first_look", "sweeps")
-        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "walkers")
+        PAIRS.refuse_outside(self, "--posterior.", "walkers")
 
     def size(self, dimensions: int) -> int:
         return self.walkers or 2 * max(8, dimensions)
@@ -74,7 +79,7 @@ class Density:
     def __init__(self, evidence: Evidence, config: PosteriorConfig) -> None:
         self.evidence, self.config = evidence, config
         kinds: dict[str, Callable[[Evidence], Likelihood]] = {
-            "steps": Steps.of,
+            "steps": partial(Steps.of, temper=config.temper),
             "totals": Totals.of,
             "trajectories": Trajectories.of,
         }
@@ -87,8 +92,8 @@ class Density:
     def __call__(self, x: Floats) -> Floats:
         pays, c = self.pays(x[:, :-1]), x[:, -1]
         total = np.zeros(len(x))
-        for name, part in self.parts.items():
-            total += part(pays, c) * (self.config.temper if name == "steps" else 1.0)
+        for part in self.parts.values():
+            total += part(pays, c)
         return total
 
 

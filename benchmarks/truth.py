@@ -34,8 +34,8 @@ class Calibration:
 class Recovery:
     """How well each likelihood finds holes that are known."""
 
-    methods: tuple[str, ...] = ("steps", "totals", "both", "trajectories", "exact")
-    """likelihoods, with the power of the steps' part behind ^"""
+    methods: tuple[str, ...] = ("both", "both:30", "totals", "steps:30", "trajectories", "importance", "exact")
+    """likelihoods, and behind a colon the temper of their steps; the default unless given"""
     demonstrations: tuple[int, ...] = (recovery.FEW, recovery.MANY)
     problems: int = 200
     seed: int = 0

@@ -10,7 +10,7 @@ from srm.chance import stream
 from srm.errors import SettingError
 from srm.infer.posterior.infer import infer
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.sample import PosteriorConfig, draw
+from srm.infer.posterior.sample import PosteriorConfig, draw, most_probable
 from tests.infer.posterior.machines import prior_of
 
 QUICK = PosteriorConfig(ensembles=2, walkers=12, first_look=20, sweeps=20)
@@ -59,3 +59,15 @@ def test_modes_that_no_walker_leaves_are_not_called_converged() -> None:
 def test_an_ensemble_of_fewer_than_four_walkers_is_refused() -> None:
     with pytest.raises(SettingError, match="walkers 3: give 0, or a number that is 4 or more"):
         PosteriorConfig(walkers=3)
+
+
+def test_the_most_probable_draws_say_what_little_evidence_says_and_the_mean_what_the_prior_says() -> None:
+    """Evidence for ?a = 2 that is worth less than a fifth of a standard deviation, and a constraint that leaves most room below."""
+    prior = prior_of("?a", "?a <= 3")
+
+    def density(x: Floats) -> Floats:
+        return -0.02 * (x[:, 0] - 2) ** 2
+
+    draws = draw(prior, density, PosteriorConfig(), np.random.default_rng(0))
+    assert draws.assignments.mean() < 0
+    assert most_probable(density, draws) == pytest.approx([2.0], abs=0.1)

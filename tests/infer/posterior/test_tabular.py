@@ -61,7 +61,7 @@ def test_the_expert_earns_what_its_demonstrations_are_paid() -> None:
 def test_draws_at_the_truth_cover_it_without_regret() -> None:
     problem = Problem.draw(stream(0, "problem"), 1)
     near = problem.holes + np.random.default_rng(0).normal(0, 1e-6, (100, 4))
-    result = compare(problem, near, 0.0, True)
+    result = compare(problem, near, problem.holes, 0.0, True)
     assert result.covers.all()
     assert result.sure.all()
     assert result.sign_right.all()

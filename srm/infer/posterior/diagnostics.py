@@ -14,6 +14,7 @@ import numpy as np
 
 from srm.infer.posterior.prior import Floats
 
+LEAST_HALF = 2  # sweeps, below which halves cannot be compared
 _GRID = np.linspace(-5.0, 5.0, 1001)
 _CDF = np.array([NormalDist().cdf(z) for z in _GRID])
 
@@ -21,12 +22,16 @@ _CDF = np.array([NormalDist().cdf(z) for z in _GRID])
 def r_hat(draws: Floats) -> float:
     """Near 1 where both halves of all ensembles draw from the same distribution; the worse of its middle and of its width."""
     half = draws.shape[2] // 2
+    if half < LEAST_HALF:
+        return np.inf
     chains = np.concatenate([draws[:, :, :half], draws[:, :, -half:]]).reshape(2 * len(draws), -1)
     return max(_r_hat(_normal_scores(chains)), _r_hat(_normal_scores(np.abs(chains - np.median(chains)))))
 
 
 def effective_size(draws: Floats) -> float:
-    """How many independent draws say as much of the mean."""
+    """How many independent draws say as much of the mean; 0 where there are too few sweeps to tell."""
+    if draws.shape[2] < 2 * LEAST_HALF:
+        return 0.0
     return _effective_size(_normal_scores(draws.reshape(-1, draws.shape[2])))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from srm.errors import DemonstrationError
+from srm.errors import DemonstrationError, TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
@@ -33,6 +33,13 @@ class Play:
     rollout: Rollout
     log_prob: np.ndarray  # [T, B] of the policy that played it
     demonstrated_log_prob: np.ndarray  # [T of the demonstrations, M] of the same policy
+
+    def __post_init__(self) -> None:
+        if self.log_prob.shape != self.rollout.actions.shape:
+            raise TrajectoryError(
+                f"log_prob: shape {list(self.log_prob.shape)}, expected one number for each step of the rollout, "
+                f"{list(self.rollout.actions.shape)}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +121,16 @@ class Evidence:
 
     @staticmethod
     def of(program: Program, vocabulary: Vocabulary, demonstrated: Rollout, plays: tuple[Play, ...]) -> Evidence:
+        if not plays:
+            raise DemonstrationError(
+                "no play to compare the demonstrations with; give that of at least one policy, such as `random_play`"
+            )
+        for play in plays:
+            if play.demonstrated_log_prob.shape != demonstrated.actions.shape:
+                raise TrajectoryError(
+                    f"demonstrated_log_prob: shape {list(play.demonstrated_log_prob.shape)}, expected one number for each "
+                    f"step of the demonstrations, {list(demonstrated.actions.shape)}"
+                )
         side = Side.of(program, vocabulary, demonstrated)
         if len(side.residual.entries) == 0:
             raise DemonstrationError(

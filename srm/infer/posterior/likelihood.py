@@ -7,10 +7,13 @@ demonstrated steps as 1 and played steps as 0. It is sharp, and takes the pay of
 **totals** is the paper's definition of a solution as evidence: each demonstration out-earns the episodes of every policy met so
 far, with the odds of a Bradley-Terry model on what whole episodes are paid. It sees what steps cannot: that small pay, often
 paid, can outweigh a milestone.
-**trajectories** is the maximum-entropy model exp(pay of the episode) / Z, with Z from play by importance weights: right for a
-soft-optimal expert where the weights are tame (short episodes), wild where they are not.
+**trajectories** is the maximum-entropy model, exp(pay of the episode) / Z, without Z: which episode is the demonstration, among it and
+those of a policy, each divided by the probability of its actions? For a soft-optimal expert this is exact where all episodes are
+of one length; where random episodes are longer than demonstrations their number alone outweighs any pay.
 
-Weights: the played steps together weigh as much as the demonstrated ones, and each policy as much as another.
+Weights: the played steps together weigh as much as the demonstrated ones, and each policy as much as another. Steps of an episode
+are no independent evidence (whoever stays near an apple passes it twenty times), so that together they count for `temper` steps,
+however long a demonstration is.
 """
 
 from __future__ import annotations
@@ -50,19 +53,21 @@ class Steps:
     demonstrated: int  # the first so many terms are of demonstrations
 
     @staticmethod
-    def of(evidence: Evidence) -> Steps:
-        shown, policies = evidence.demonstrations, max(1, len(evidence.plays))
-        entries = len(shown.residual.entries)
+    def of(evidence: Evidence, temper: float) -> Steps:
+        """Each demonstration, and as much of play, counts for `temper` steps."""
+        shown, policies = evidence.demonstrations, len(evidence.plays)
+        entries, demonstrations = len(shown.residual.entries), shown.valid.shape[1]
+        each = temper * demonstrations / (policies * shown.steps)  # weight of a demonstrated step
         parts: list[tuple[np.ndarray, Floats, float, float]] = []  # columns, log-probabilities, sign, weight
         silent: list[tuple[Floats, Floats, float]] = []
         offset = entries
         for log_prob in evidence.demonstrated_log_probs:
-            parts.append((np.arange(entries), shown.at(log_prob), 1.0, 1 / policies))
+            parts.append((np.arange(entries), shown.at(log_prob), 1.0, each))
             groups, counts = shown.silent(log_prob)
-            silent.append((groups, counts / policies, 1.0))
+            silent.append((groups, counts * each, 1.0))
         demonstrated = entries * len(evidence.plays)
         for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
-            weight = shown.steps / (policies * max(1, side.steps))
+            weight = each * shown.steps / max(1, side.steps)
             columns = offset + np.arange(len(side.residual.entries))
             parts.append((columns, side.at(log_prob), -1.0, weight))
             groups, counts = side.silent(log_prob)
@@ -113,27 +118,34 @@ class Totals:
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """exp(pay of an episode) / Z(h), with Z by importance weights over the whole episodes of all policies."""
+    """Which episode is the demonstration, among it and the whole episodes of a policy."""
 
     sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
-    log_weight: tuple[Floats, ...]  # of each policy's whole episodes, [J]: minus the log-probability of its actions
+    played: tuple[Floats, ...]  # of each policy's whole episodes, [J]: minus the log-probability of their actions
+    demonstrated: tuple[Floats, ...]  # the same of the demonstrations, [M], under each policy
 
     @staticmethod
     def of(evidence: Evidence) -> Trajectories:
-        weights = []
-        for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
-            weights.append(-side.episode_log_prob(log_prob))
-        return Trajectories(tuple(side.totals() for side in evidence.sides), tuple(weights))
+        demonstrations = evidence.demonstrations
+        return Trajectories(
+            tuple(side.totals() for side in evidence.sides),
+            tuple(
+                -side.episode_log_prob(log_prob)
+                for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True)
+            ),
+            tuple(-demonstrations.episode_log_prob(log_prob) for log_prob in evidence.demonstrated_log_probs),
+        )
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
         shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
-        logs = [t + w for t, w in zip(played, self.log_weight, strict=True) if t.shape[1]]
-        if not logs:
-            return np.zeros(len(c))
-        log_z = np.mean([_log_mean_exp(log) for log in logs], axis=0)  # [K]
-        return shown.sum(axis=1) - shown.shape[1] * log_z
+        lost = [
+            softplus(_log_sum_exp(totals + theirs)[:, None] - shown - ours).sum(axis=1)
+            for totals, theirs, ours in zip(played, self.played, self.demonstrated, strict=True)
+            if totals.shape[1]
+        ]
+        return -np.mean(lost, axis=0) if lost else np.zeros(len(c))
 
 
-def _log_mean_exp(x: Floats) -> Floats:
+def _log_sum_exp(x: Floats) -> Floats:
     top = x.max(axis=1)
-    return top + np.log(np.exp(x - top[:, None]).mean(axis=1))
+    return top + np.log(np.exp(x - top[:, None]).sum(axis=1))

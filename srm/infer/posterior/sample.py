@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -19,11 +21,15 @@ from srm.infer.posterior.diagnostics import effective_size, r_hat
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.likelihood import Likelihood, Steps, Totals, Trajectories
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.slices import prior_walkers, sweep
-from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
+from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
+from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01
 LEAST_DRAWS = 400  # effective
+RATED, PEAK = 5000, 0.02  # draws whose density is compared, and the share of them that counts as most probable
+PAIRS = Range(
+    "0, or a number that is 4 or more", lambda x: x == 0 or 4 <= x < inf
+)  # a half's directions need two walkers
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,8 @@ class PosteriorConfig:
 
     likelihood: Literal["steps", "totals", "trajectories", "both"] = "both"
     """what the evidence is: which steps look demonstrated, which episodes out-earn others, maximum-entropy trajectories, or steps and totals"""
-    temper: float = 1.0
-    """the power to which the likelihood of steps is raised: below 1 it says less, and intervals are wider"""
+    temper: float = 3.0
+    """for how many independent steps a demonstration counts in the likelihood of steps: less says less, and intervals are wider"""
     ensembles: int = 4
     """that are compared to tell whether they have converged"""
     walkers: int = 0
@@ -46,7 +52,7 @@ class PosteriorConfig:
     def __post_init__(self) -> None:
         ABOVE_ZERO.refuse_outside(self, "--posterior.", "temper")
         ONE_OR_MORE.refuse_outside(self, "--posterior.", "ensembles", "first_look", "sweeps")
-        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "walkers")
+        PAIRS.refuse_outside(self, "--posterior.", "walkers")
 
     def size(self, dimensions: int) -> int:
         return self.walkers or 2 * max(8, dimensions)
@@ -74,7 +80,7 @@ class Density:
     def __init__(self, evidence: Evidence, config: PosteriorConfig) -> None:
         self.evidence, self.config = evidence, config
         kinds: dict[str, Callable[[Evidence], Likelihood]] = {
-            "steps": Steps.of,
+            "steps": partial(Steps.of, temper=config.temper),
             "totals": Totals.of,
             "trajectories": Trajectories.of,
         }
@@ -87,13 +93,13 @@ class Density:
     def __call__(self, x: Floats) -> Floats:
         pays, c = self.pays(x[:, :-1]), x[:, -1]
         total = np.zeros(len(x))
-        for name, part in self.parts.items():
-            total += part(pays, c) * (self.config.temper if name == "steps" else 1.0)
+        for part in self.parts.values():
+            total += part(pays, c)
         return total
 
 
 def draw(
-    prior: Prior, density: Density, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
+    prior: Prior, density: LogDensity, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
 ) -> Draws:
     """Samples until converged; `start` are walkers of an earlier posterior to go on from."""
     walkers = (
@@ -117,3 +123,16 @@ def draw(
         draws = Draws(points[:, :-1], points[:, -1], hats, sizes, len(history), walkers)
         if draws.converged or len(history) >= config.sweeps:
             return draws
+
+
+def most_probable(density: LogDensity, draws: Draws) -> Floats:
+    """The mean [H] of the most probable of the draws: near the mode, and inside any convex constraint.
+
+    Where evidence is weak the posterior's mean is mostly that of the prior, which may teach the opposite of what is demonstrated; the mode
+    says what the evidence says however little that is, and hardly depends on `temper`.
+    """
+    x = np.column_stack([draws.assignments, draws.idle])
+    x = x[np.linspace(0, len(x) - 1, min(RATED, len(x))).astype(np.intp)]
+    values = np.concatenate([density(part) for part in np.array_split(x, max(1, len(x) // 256))])
+    best: Floats = x[np.argsort(-values, kind="stable")[: max(1, round(PEAK * len(x)))], :-1].mean(axis=0)
+    return best

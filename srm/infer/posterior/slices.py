@@ -19,6 +19,7 @@ from srm.infer.posterior.prior import Floats, Prior
 LogDensity = Callable[[Floats], Floats]  # points [K, D] as the machine sees them -> [K]
 AXES = 1 / 3  # share of the moves along one coordinate; near a corner of the polytope these have the longest chords
 SCATTER = 30  # random moves away from the centre
+SHORT = 1e-9  # a direction of this length is none
 MOST_SHRINKS = 200  # 2^-200 of a chord: a walker that finds nothing better stays where it is
 
 
@@ -43,7 +44,13 @@ def _directions(prior: Prior, others: Floats, count: int, rng: np.random.Generat
     differences = others[rows, first] - others[rows, second]
     axes = rng.integers(dimensions, size=(ensembles, count))[..., None] == np.arange(dimensions)
     chosen = np.where(rng.random((ensembles, count, 1)) < AXES, axes, differences)
-    return chosen.reshape(-1, dimensions) @ prior.free
+    return _unit(chosen.reshape(-1, dimensions) @ prior.free)
+
+
+def _unit(directions: Floats) -> Floats:
+    """Of length 1, or 0 where an equality left nothing but rounding, along which a walker would leave the equality."""
+    length = np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.where(length > SHORT, directions / np.maximum(length, SHORT), 0.0)
 
 
 def _slice(
@@ -60,7 +67,10 @@ def _slice(
         t = low[waiting] + rng.random(len(waiting)) * (high - low)[waiting]
         candidates = x[waiting] + t[:, None] * direction[waiting]
         shown = prior.shown(candidates)
-        found = np.where(prior.inside(shown), density(shown), -np.inf)
+        inside = prior.inside(shown)
+        found = np.full(len(waiting), -np.inf)
+        if inside.any():  # only there: outside its constraint a machine may contradict itself
+            found[inside] = density(shown[inside])
         accepted = found >= height[waiting]
         done = waiting[accepted]
         moved[done], moved_value[done] = candidates[accepted], found[accepted]
@@ -78,7 +88,7 @@ def prior_walkers(prior: Prior, ensembles: int, size: int, rng: np.random.Genera
     scale = np.maximum(_extent(prior), 1e-9)
     value = np.zeros(len(flat))
     for _ in range(SCATTER):
-        direction = (rng.standard_normal(flat.shape) * scale) @ prior.free
+        direction = _unit((rng.standard_normal(flat.shape) * scale) @ prior.free)
         flat[:], _ = _slice(prior, _flat, flat, value, direction, rng)
     values = value.reshape(ensembles, size)
     for _ in range(sweeps):

@@ -165,7 +165,7 @@ def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
     """How much the log-likelihood of demonstrations [H] and of play [H] moves when a hole alone is exchanged between draws."""
     rows = _some(draws)
     x, c = draws.assignments[rows], draws.idle[rows]
-    steps = Steps.of(density.evidence)
+    steps = Steps.of(density.evidence, density.config.temper)
     base = steps.terms(density.pays(x), c)
     moved = np.zeros((2, x.shape[1]))
     for hole in range(x.shape[1]):
@@ -182,7 +182,7 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     rows = np.linspace(0, len(draws.assignments) - 1, min(1000, len(draws.assignments))).astype(np.intp)
     x, c = draws.assignments[rows], draws.idle[rows]
     evidence = density.evidence
-    steps, entries = Steps.of(evidence), evidence.demonstrations.residual.entries
+    steps, entries = Steps.of(evidence, density.config.temper), evidence.demonstrations.residual.entries
     terms = steps.terms(density.pays(x), c)[:, : steps.demonstrated]
     by_step = terms.reshape(len(x), len(evidence.plays), -1).sum(axis=1)  # [S, N] of all policies
     weights = (x - x.mean(axis=0)).T @ (by_step - by_step.mean(axis=0)) / len(x)  # [H, N]

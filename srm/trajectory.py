@@ -251,3 +251,50 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
         ended[length - 1, world] = trajectory.ended
         cut[length - 1, world] = not trajectory.ended
     return Rollout(views, actions, places, task_reward, ended, cut, real)
+
+
+def first_columns(rollout: Rollout, count: int) -> Rollout:
+    """The rollout of the first `count` worlds alone."""
+    kept = rollout.final_world < count
+    return Rollout(
+        rollout.views[:, :count],
+        rollout.actions[:, :count],
+        rollout.places[:, :count],
+        rollout.task_reward[:, :count],
+        rollout.ended[:, :count],
+        rollout.cut[:, :count],
+        rollout.real[:, :count],
+        rollout.final_step[kept],
+        rollout.final_world[kept],
+        rollout.final_views[kept],
+        rollout.final_places[kept],
+    )
+
+
+def joined(rollouts: list[Rollout]) -> Rollout:
+    """Successive rollouts of the same worlds as one."""
+    lengths = np.cumsum([0] + [rollout.steps for rollout in rollouts[:-1]])
+    last = rollouts[-1]
+    finals = [rollout for rollout in rollouts if len(rollout.final_step)]
+    offsets = [offset for offset, rollout in zip(lengths, rollouts, strict=True) if len(rollout.final_step)]
+    return Rollout(
+        np.concatenate([*(rollout.views[:-1] for rollout in rollouts), last.views[-1:]]),
+        np.concatenate([rollout.actions for rollout in rollouts]),
+        np.concatenate([*(rollout.places[:-1] for rollout in rollouts), last.places[-1:]]),
+        np.concatenate([rollout.task_reward for rollout in rollouts]),
+        np.concatenate([rollout.ended for rollout in rollouts]),
+        np.concatenate([rollout.cut for rollout in rollouts]),
+        np.concatenate([rollout.real for rollout in rollouts]),
+        *(
+            (
+                np.concatenate([r.final_step + offset for r, offset in zip(finals, offsets, strict=True)]).astype(
+                    np.int32
+                ),
+                np.concatenate([r.final_world for r in finals]),
+                np.concatenate([r.final_views for r in finals]),
+                np.concatenate([r.final_places for r in finals]),
+            )
+            if finals
+            else ()
+        ),
+    )

@@ -127,11 +127,7 @@ class Inference:
         if isinstance(holes, LivePosterior):
             drawn = holes.posterior()
             spreads = {hole.name: round(hole.spread, 4) for hole in drawn.holes}
-            values = (
-                dict(zip(names, holes.belief.mode.tolist(), strict=True))
-                if self.posterior.pay == "mode"
-                else drawn.values
-            )
+            values = dict(zip(names, holes.belief.mode.tolist(), strict=True))
             return Outcome(
                 values,
                 spreads,

@@ -17,13 +17,12 @@ import numpy as np
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Side
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.tape import joined
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import Worlds
 from srm.train.collect import Player, log_prob_of
 from srm.train.nets import Net
-from srm.trajectory import Rollout
+from srm.trajectory import Rollout, joined
 
 ENVS, EPISODES = 32, 4  # so many of each env: the first to end anywhere would be the short ones
 MOST_STEPS = 4096

@@ -45,15 +45,17 @@ def signs(evidence: Evidence, assignments: Floats) -> Floats:
 def regression(evidence: Evidence, assignments: Floats) -> Floats:
     """[H] log-odds of being demonstrated for each unit of a hole's pay; both sides weigh the same."""
     sides = [(evidence.demonstrations, 1.0), *((side, 0.0) for side in evidence.plays)]
-    rows, labels, weights = [], [], []
+    rows: list[Floats] = []
+    labels: list[Floats] = []
+    weights: list[Floats] = []
     for side, label in sides:
         x = features(side, assignments)
         share = 1.0 if label else 1.0 / len(evidence.plays)
         each = share * evidence.demonstrations.steps / max(1, side.steps)
         silent = side.steps - len(x)
         rows += [x, np.zeros((1, x.shape[1]))]
-        labels += [np.full(len(x), label), [label]]
-        weights += [np.full(len(x), each), [each * silent]]
+        labels += [np.full(len(x) + 1, label)]
+        weights += [np.full(len(x), each), np.array([each * silent])]
     return logistic(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights))
 
 

@@ -8,7 +8,7 @@ the policy plays on. A new posterior goes on from where the walkers of the old o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,8 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.belief import Belief
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.infer import Posterior, assemble, paid_point
+from srm.infer.posterior.infer import Posterior, assemble, tidied
+from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.tape import Tape
@@ -31,15 +32,14 @@ from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
 FIRST = 8  # rounds after which play first joins the evidence
-MODE_AMONG = 2000  # draws
 
 
 @dataclass(frozen=True)
 class LiveConfig(PosteriorConfig):
     """How the posterior is sampled, and what it pays, while a policy is trained."""
 
-    pay: Literal["mean", "mode", "draw"] = "mean"
-    """which assignment pays: the posterior's mean, its most likely draw, or a fresh draw each round"""
+    pay: Literal["peak", "mean", "draw"] = "peak"
+    """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
     refresh: int = 4
     """play joins the evidence after 8 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
 
@@ -118,7 +118,9 @@ class LivePosterior:
         rng = stream(
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
         )
-        self._draws = draw(self._prior, self._density, self.config, rng, self._walkers)
+        # The peak needs walkers near it, not converged draws: those are drawn at the end.
+        short = replace(self.config, sweeps=self.config.first_look) if self.config.pay == "peak" else self.config
+        self._draws = draw(self._prior, self._density, short, rng, self._walkers)
         self._walkers = self._draws.walkers
         self._believe(rng)
 
@@ -126,23 +128,21 @@ class LivePosterior:
         assert self._draws is not None
         assert self._density is not None
         draws = self._draws.assignments
-        if self.config.pay == "mean":
-            point = paid_point(self.machine, self.constraint, self._draws)
-        elif self.config.pay == "draw":
-            point = draws[rng.integers(len(draws))]
+        if self.config.pay == "peak":
+            point = peak(self.machine, self._prior, self._density, self._draws, rng)
         else:
-            some = rng.integers(len(draws), size=MODE_AMONG)
-            values = self._density(np.column_stack([draws[some], self._draws.idle[some]]))
-            point = draws[some[values.argmax()]]
+            point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
+        point = tidied(self.machine, self.constraint, point)
         self.belief = Belief(point, draws.mean(axis=0), draws.std(axis=0), float(self._draws.idle.mean()))
 
     def posterior(self) -> Posterior:
         """What is known at the end, with all that the draws say."""
-        if self._draws is None:
+        if self._density is None:
             self._draw()
-        assert self._draws is not None
         assert self._density is not None
-        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, self._draws)
+        rng = stream(self._seed, f"posterior after {len(self._plays)} policies")
+        draws = draw(self._prior, self._density, self.config, rng, self._walkers)
+        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
         return assemble(*parts, self._seed)
 
     # Files

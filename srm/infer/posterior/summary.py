@@ -82,7 +82,7 @@ def summarise(
     """One summary a hole; `before` [S, H] are draws of the prior."""
     x = draws.assignments
     means, spreads = x.mean(axis=0), x.std(axis=0)
-    paid = _paid_holes(machine)
+    paid = paid_holes(machine)
     largest = max(
         (abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid), default=0.0
     )
@@ -140,7 +140,7 @@ def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> 
 
 def read_holes(machine: Machine) -> frozenset[str]:
     """Holes that a guard, a pay or hindsight reads."""
-    return _paid_holes(machine) | guard_holes(machine)
+    return paid_holes(machine) | guard_holes(machine)
 
 
 def guard_holes(machine: Machine) -> frozenset[str]:
@@ -155,7 +155,8 @@ def guard_holes(machine: Machine) -> frozenset[str]:
     return frozenset(m.hole for side in sides for m in machine.form(side) if m.hole is not None)
 
 
-def _paid_holes(machine: Machine) -> frozenset[str]:
+def paid_holes(machine: Machine) -> frozenset[str]:
+    """Holes that are paid, also in hindsight."""
     pays = [rule.pay for _, rule, _ in machine.rules]
     pays += [change.pay for _, rule, _ in machine.rules if rule.hindsight for change in rule.hindsight.changes]
     return frozenset(m.hole for pay in pays for m in machine.form(pay) if m.hole is not None)

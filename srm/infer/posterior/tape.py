@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from srm.infer.posterior.evidence import Play
-from srm.trajectory import Rollout
+from srm.trajectory import Rollout, first_columns, joined
 
 ENVS = 16
 STEPS = 640  # kept of each: as many as the longest episode of a small task
@@ -30,7 +30,7 @@ class Tape:
         self._next_begins = np.ones(self._envs, np.bool_)
 
     def add(self, rollout: Rollout, log_prob: np.ndarray) -> None:
-        part = columns(rollout, self._envs)
+        part = first_columns(rollout, self._envs)
         self._kept.append((part, log_prob[:, : self._envs]))
         self._begins.append(self._next_begins)
         self._next_begins = (part.ended | part.cut)[-1] & part.real[-1]
@@ -49,50 +49,3 @@ class Tape:
             return None
         shown = replace(rollout, real=valid, ended=rollout.ended & valid, cut=rollout.cut & valid)
         return Play(shown, log_prob, demonstrated_log_prob)
-
-
-def columns(rollout: Rollout, count: int) -> Rollout:
-    """The rollout of the first `count` envs alone."""
-    kept = rollout.final_world < count
-    return Rollout(
-        rollout.views[:, :count],
-        rollout.actions[:, :count],
-        rollout.places[:, :count],
-        rollout.task_reward[:, :count],
-        rollout.ended[:, :count],
-        rollout.cut[:, :count],
-        rollout.real[:, :count],
-        rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
-    )
-
-
-def joined(rollouts: list[Rollout]) -> Rollout:
-    """Successive rollouts of the same envs as one."""
-    lengths = np.cumsum([0] + [rollout.steps for rollout in rollouts[:-1]])
-    last = rollouts[-1]
-    finals = [rollout for rollout in rollouts if len(rollout.final_step)]
-    offsets = [offset for offset, rollout in zip(lengths, rollouts, strict=True) if len(rollout.final_step)]
-    return Rollout(
-        np.concatenate([*(rollout.views[:-1] for rollout in rollouts), last.views[-1:]]),
-        np.concatenate([rollout.actions for rollout in rollouts]),
-        np.concatenate([*(rollout.places[:-1] for rollout in rollouts), last.places[-1:]]),
-        np.concatenate([rollout.task_reward for rollout in rollouts]),
-        np.concatenate([rollout.ended for rollout in rollouts]),
-        np.concatenate([rollout.cut for rollout in rollouts]),
-        np.concatenate([rollout.real for rollout in rollouts]),
-        *(
-            (
-                np.concatenate([r.final_step + offset for r, offset in zip(finals, offsets, strict=True)]).astype(
-                    np.int32
-                ),
-                np.concatenate([r.final_world for r in finals]),
-                np.concatenate([r.final_views for r in finals]),
-                np.concatenate([r.final_places for r in finals]),
-            )
-            if finals
-            else ()
-        ),
-    )

@@ -271,30 +271,26 @@ def first_columns(rollout: Rollout, count: int) -> Rollout:
     )
 
 
-def joined(rollouts: list[Rollout]) -> Rollout:
+def joined(rollouts: Sequence[Rollout]) -> Rollout:
     """Successive rollouts of the same worlds as one."""
-    lengths = np.cumsum([0] + [rollout.steps for rollout in rollouts[:-1]])
-    last = rollouts[-1]
-    finals = [rollout for rollout in rollouts if len(rollout.final_step)]
-    offsets = [offset for offset, rollout in zip(lengths, rollouts, strict=True) if len(rollout.final_step)]
+    begin = np.cumsum([0, *(rollout.steps for rollout in rollouts[:-1])])
+    # A rollout without finals may have them without a shape.
+    finals = [(r, offset) for r, offset in zip(rollouts, begin, strict=True) if len(r.final_step)] or [(rollouts[0], 0)]
+
+    def end_to_end(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(rollout, name) for rollout in rollouts])
+
+    def overlapping(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([*(getattr(r, name)[:-1] for r in rollouts), getattr(rollouts[-1], name)[-1:]])
+
     return Rollout(
-        np.concatenate([*(rollout.views[:-1] for rollout in rollouts), last.views[-1:]]),
-        np.concatenate([rollout.actions for rollout in rollouts]),
-        np.concatenate([*(rollout.places[:-1] for rollout in rollouts), last.places[-1:]]),
-        np.concatenate([rollout.task_reward for rollout in rollouts]),
-        np.concatenate([rollout.ended for rollout in rollouts]),
-        np.concatenate([rollout.cut for rollout in rollouts]),
-        np.concatenate([rollout.real for rollout in rollouts]),
+        overlapping("views"),
+        end_to_end("actions"),
+        overlapping("places"),
+        *(end_to_end(name) for name in ("task_reward", "ended", "cut", "real")),
+        np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32),
         *(
-            (
-                np.concatenate([r.final_step + offset for r, offset in zip(finals, offsets, strict=True)]).astype(
-                    np.int32
-                ),
-                np.concatenate([r.final_world for r in finals]),
-                np.concatenate([r.final_views for r in finals]),
-                np.concatenate([r.final_places for r in finals]),
-            )
-            if finals
-            else ()
+            np.concatenate([getattr(r, name) for r, _ in finals])
+            for name in ("final_world", "final_views", "final_places")
         ),
     )

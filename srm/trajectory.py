@@ -283,14 +283,9 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
     def overlapping(name: str) -> npt.NDArray[Any]:
         return np.concatenate([*(getattr(r, name)[:-1] for r in rollouts), getattr(rollouts[-1], name)[-1:]])
 
-    return Rollout(
-        overlapping("views"),
-        end_to_end("actions"),
-        overlapping("places"),
-        *(end_to_end(name) for name in ("task_reward", "ended", "cut", "real")),
-        np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32),
-        *(
-            np.concatenate([getattr(r, name) for r, _ in finals])
-            for name in ("final_world", "final_views", "final_places")
-        ),
-    )
+    laid = {name: end_to_end(name) for name in ("actions", "task_reward", "ended", "cut", "real")}
+    laid |= {name: overlapping(name) for name in ("views", "places")}
+    for name in ("final_world", "final_views", "final_places"):
+        laid[name] = np.concatenate([getattr(r, name) for r, _ in finals])
+    final_step = np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32)
+    return Rollout(final_step=final_step, **laid)

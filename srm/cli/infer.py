@@ -94,14 +94,15 @@ def _lacking(summary: Summary) -> str:
     return ", ".join(parts)
 
 
-HEADS = ("hole", "mean", "90 % interval", "ratio", "narrower", "set by")
+HEADS = ("hole", "pays", "mean", "90 % interval", "ratio", "narrower", "set by")
 
 
 def _row(hole: HoleRecord) -> tuple[str, ...]:
     ratio = "-" if hole.ratio is None else f"{hole.ratio:.2f}"
     digits = hole.decimals
     interval = f"{hole.low:6.{digits}f} to {hole.high:6.{digits}f}"
-    return f"?{hole.name}", f"{hole.mean:.{digits}f}", interval, ratio, f"{100 * hole.narrower:.0f} %", hole.set_by
+    pays, mean = f"{hole.value:.{digits}f}", f"{hole.mean:.{digits}f}"
+    return f"?{hole.name}", pays, mean, interval, ratio, f"{100 * hole.narrower:.0f} %", hole.set_by
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -89,7 +89,7 @@ def posterior_page(folder: Path, config: Mapping[str, Any], machine: Machine, le
             "machine",
             "Machine with the inferred values",
             region,
-            "What pays is the posterior's mean, with few decimals.",
+            "What pays is the peak of the posterior: what explains the demonstrations best, with no larger numbers than that takes.",
         ),
         _configuration(config, learnt),
     ]
@@ -200,12 +200,13 @@ def _marginals(summary: Summary) -> Section:
 def _table(summary: Summary) -> Markup:
     heads = [
         "hole",
-        *(tag("th", name, scope="col", class_="number") for name in ("mean", "90 % interval", "ratio", "narrower")),
+        *(tag("th", name, scope="col", class_="number") for name in ("pays", "mean", "90 % interval", "ratio", "narrower")),
     ]
     rows = [
         [
             tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="row"),
-            tag("td", amount(hole.mean, hole.decimals), class_="number", data_value=hole.value),
+            tag("td", amount(hole.value, hole.decimals), class_="number", data_value=hole.value),
+            tag("td", amount(hole.mean, hole.decimals), class_="number"),
             tag("td", interval(hole), class_="number"),
             tag("td", "–" if hole.ratio is None else amount(hole.ratio), class_="number"),
             tag("td", share(hole.narrower), class_="number"),

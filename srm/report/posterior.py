@@ -200,7 +200,10 @@ def _marginals(summary: Summary) -> Section:
 def _table(summary: Summary) -> Markup:
     heads = [
         "hole",
-        *(tag("th", name, scope="col", class_="number") for name in ("pays", "mean", "90 % interval", "ratio", "narrower")),
+        *(
+            tag("th", name, scope="col", class_="number")
+            for name in ("pays", "mean", "90 % interval", "ratio", "narrower")
+        ),
     ]
     rows = [
         [

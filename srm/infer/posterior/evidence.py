@@ -23,7 +23,7 @@ from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout, first_columns
 
 FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it
-MOST_ENTRIES = 2000  # of one policy's play
+MOST_ENTRIES = 1000  # of one policy's play
 MOST_GROUPS = 24  # of silent steps with nearly the same log-probability
 
 

@@ -130,15 +130,16 @@ def assemble(
     walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
     before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
     evidence = density.evidence
+    at = peak(machine, prior, density, draws, stream(seed, "peak"))
     return Posterior(
         machine,
         constraint,
         forbidden,
         draws,
         before,
-        peak(machine, prior, density, draws, stream(seed, "peak")),
+        at[:-1],
         summarise(machine, constraint, prior, before, density, draws),
-        pressed_atoms(machine, constraint, before, density, draws),
+        pressed_atoms(machine, constraint, before, density, at),
         tradeoffs(machine, draws),
         evidence.demonstrations.valid.shape[1],
         evidence.demonstrations.steps,

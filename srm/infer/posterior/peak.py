@@ -5,7 +5,7 @@ so has the mean where ten demonstrations count for what they are worth. The peak
 Much of it is flat: a penalty that nobody demonstrates may be -2 or -5 and explain as much. There the smallest number will do, and it
 trains best (docs/algorithm.md has the frames), so the peak is that of
 
-    log posterior - sum over paid holes of (hole / a quarter of the width of its space)^2 / 2
+    log posterior, every step counted in full, - sum over paid holes of (hole / a tenth of the width of its space)^2 / 2
 
 It is found by annealing: the ensemble goes on from draws of the posterior while the density is raised to ever higher powers. What is
 returned is the mean of the walkers that end there, so a threshold lies in the middle of what is equally likely.
@@ -21,25 +21,26 @@ from srm.infer.posterior.slices import sweep
 from srm.infer.posterior.summary import paid_holes
 from srm.machine.model import Machine
 
-POWERS = 2.0 ** np.arange(1.0, 11.0, 0.5)
+POWERS = 2.0 ** np.arange(0.0, 8.5, 0.5)
 SWEEPS = 10  # at each power
 LEVEL = 0.1  # log-density within which walkers count as at the peak
 
 
 def peak(machine: Machine, prior: Prior, density: Density, draws: Draws, rng: np.random.Generator) -> Floats:
-    """[H], as the machine sees it; inside the constraint up to rounding of whole numbers."""
+    """[D], holes as the machine sees them and c; inside the constraint up to rounding of whole numbers."""
     paid = paid_holes(machine)
-    quarter = np.array([(space.high - space.low) / 4 for space in spaces(machine)])
-    small = np.array([name in paid for name in machine.hole_names]) / np.square(quarter)  # [H]
+    tenth = np.array([(space.high - space.low) / 10 for space in spaces(machine)])
+    small = np.array([name in paid for name in machine.hole_names]) / np.square(tenth)  # [H]
+    full = density.in_full()
     walkers = draws.walkers.reshape(1, -1, prior.dimensions).copy()
     power = 1.0
 
     def raised(x: Floats) -> Floats:
-        return power * (density(x) - 0.5 * np.square(x[:, :-1]) @ small)
+        return power * (full(x) - 0.5 * np.square(x[:, :-1]) @ small)
 
     for power in POWERS:  # noqa: B007  (`raised` reads it)
         values = raised(prior.shown(walkers[0]))[None]
         for _ in range(SWEEPS):
             sweep(prior, raised, walkers, values, rng)
     best = values[0] >= values.max() - power * LEVEL
-    return prior.shown(walkers[0])[best, :-1].mean(axis=0)
+    return prior.shown(walkers[0])[best].mean(axis=0)

@@ -84,7 +84,6 @@ class PressedRecord:
 
     text: str
     gain: float  # log-odds beyond it
-    room: float  # median distance of the draws from it, in that of the prior
 
 
 @dataclass(frozen=True)

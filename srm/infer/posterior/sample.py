@@ -10,7 +10,7 @@ has not converged. Everything is counted in sweeps, nothing in seconds: the same
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Literal
@@ -85,6 +85,11 @@ class Density:
         }
         names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
         self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
+
+    def in_full(self) -> Density:
+        """The same with every step of a demonstration counted as evidence of its own."""
+        shown = self.evidence.demonstrations
+        return Density(self.evidence, replace(self.config, temper=shown.steps / shown.valid.shape[1]))
 
     def pays(self, assignments: Floats) -> list[Floats]:
         return [side.pay(assignments) for side in self.evidence.sides]

@@ -26,6 +26,7 @@ EXCHANGED = 128  # draws between which a hole is exchanged
 STEPS_OF_A_HOLE = 5  # kinds of steps that decided it most
 LEAST_CORRELATION = 0.15  # of a hole with a step: three standard errors of the fewest draws that count as converged
 NOTHING_SAID = 0.05  # narrower by less than this, and moved by less than that many prior spreads twice over: no news
+ON_AN_ATOM = 0.1  # of the prior's spread: so near to an atom the peak lies on it
 PRESSED = 1.0  # log-odds that the evidence would gain beyond an atom
 
 
@@ -63,8 +64,7 @@ class PressedAtom:
     """An atom that the evidence would break: the posterior sits on it."""
 
     text: str
-    gain: float  # log-odds beyond it
-    room: float  # median distance of the draws from it, in that of the prior
+    gain: float  # log-odds one spread of the prior beyond it
 
 
 @dataclass(frozen=True)
@@ -204,30 +204,30 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
 
 
 def pressed_atoms(
-    machine: Machine, constraint: Constraint | None, before: Floats, density: Density, draws: Draws
+    machine: Machine, constraint: Constraint | None, before: Floats, density: Density, at: Floats
 ) -> tuple[PressedAtom, ...]:
     """Atoms, and ends of assignment spaces, that hold the evidence back, the strongest first.
 
-    The mean is moved across the atom by one spread of the prior; if the evidence gains by that, the atom is what stops it.
+    The peak [D] is moved across each atom that it lies on, by one spread of the prior; if the evidence, counted in full, gains by that,
+    the atom is what stops it.
     """
     a, b, equality = linear(machine, constraint)
     rows = machine.rows(constraint)
-    x = draws.assignments
-    mean = np.append(x.mean(axis=0), draws.idle.mean())
-    candidates = [i for i in range(len(rows)) if not equality[i] and (a[i] != 0).any()]
-    if not candidates:
-        return ()
-    points = [mean]
-    for i in candidates:
-        room, width = b[i] - a[i] @ mean[:-1], (before @ a[i]).std()
-        points.append(mean + np.append(a[i] / (a[i] @ a[i]) * (room + width), 0.0))
-    values = density(np.array(points))
-    listed = []
-    for i, gain in zip(candidates, values[1:] - values[0], strict=True):
-        ahead, was = np.median(b[i] - x @ a[i]), np.median(b[i] - before @ a[i])
-        if gain >= PRESSED and ahead < 0.5 * was:
-            listed.append(PressedAtom(row_text(rows[i]), float(gain), float(ahead / was)))
-    return tuple(sorted(listed, key=lambda atom: -atom.gain))
+    candidates = []
+    points = [at]
+    for i in range(len(rows)):
+        width = (before @ a[i]).std()
+        room = b[i] - a[i] @ at[:-1]
+        if not equality[i] and (a[i] != 0).any() and room < ON_AN_ATOM * width:
+            candidates.append(i)
+            points.append(at + np.append(a[i] / (a[i] @ a[i]) * (room + width), 0.0))
+    values = density.in_full()(np.array(points))
+    pressed = [
+        PressedAtom(row_text(rows[i]), float(gain))
+        for i, gain in zip(candidates, values[1:] - values[0], strict=True)
+        if gain >= PRESSED
+    ]
+    return tuple(sorted(pressed, key=lambda atom: -atom.gain))
 
 
 def tradeoffs(machine: Machine, draws: Draws, least: float = 0.3, most: int = 6) -> tuple[Tradeoff, ...]:

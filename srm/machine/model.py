@@ -45,7 +45,7 @@ DEFAULT_SPACE = Space(-5.0, 5.0)
 
 @dataclass(frozen=True)
 class Hole:
-    """A number the designer does not know; once inferred it has a value, and how sure we are of it."""
+    """A number the designer does not know; once inferred it has a value, and the spread of its draws."""
 
     name: str
     value: float | None = None

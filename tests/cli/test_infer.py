@@ -55,8 +55,10 @@ def test_it_prints_what_is_known_of_each_hole_and_fills_a_folder(here: Path, cap
     assert re.match(r"has NOT converged: .* independent draws, below 400; give more --posterior.sweeps than 30", first)
     assert rest[0].startswith("doorkey under constraint relational, from 3 demonstrations (")
     head = next(line for line in rest if line.startswith("hole"))
-    assert re.sub(" +", " ", head) == "hole mean 90 % interval ratio narrower set by"
-    assert re.search(r"^\?goal +-?\d\.\d\d +-?\d\.\d\d to +\d\.\d\d +-?\d\.\d\d +\d+ %  \w+$", out, re.MULTILINE)
+    assert re.sub(" +", " ", head) == "hole pays mean 90 % interval ratio narrower set by"
+    assert re.search(
+        r"^\?goal +-?\d\.\d\d +-?\d\.\d\d +-?\d\.\d\d to +\d\.\d\d +-?\d\.\d\d +\d+ %  \w+$", out, re.MULTILINE
+    )
     folder = here / "runs" / "doorkey-doorkey-infer-seed0"
     assert f"machine  {folder.relative_to(here) / 'learnt.srm'}" in out
     names = "config.json demonstrations.npz draws.safetensors learnt.srm machine.srm posterior.json report.html"

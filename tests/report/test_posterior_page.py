@@ -92,9 +92,7 @@ def test_names_from_files_cannot_become_markup(inferred: Path, summary: Summary)
 
 
 def test_atoms_are_marked_where_they_were_added_or_are_pressed(inferred: Path, summary: Summary) -> None:
-    page = page_of(
-        inferred, replace(summary, pressed=(PressedRecord('"penalty for closing door" ?close <= 0', 2.5),))
-    )
+    page = page_of(inferred, replace(summary, pressed=(PressedRecord('"penalty for closing door" ?close <= 0', 2.5),)))
     row = re.search(r"<tr><td><code>\?close &lt;= 0</code>.*?</tr>", page)
     assert row
     assert "pressed: +2.5 log-odds beyond it" in row[0]

@@ -18,9 +18,8 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.baselines import FixedHoles
-from srm.infer.belief import Belief
 from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import InferConfig
+from srm.infer.loop import Holes, InferConfig
 from srm.infer.posterior import store
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
@@ -35,19 +34,8 @@ from srm.trajectory import Demonstrations, Rollout
 Way = Literal["posterior", "algorithm1", "signs", "regression"]
 
 
-class Holes(Protocol):
-    """What `srm.infer.loop.infer` needs, and what a run saves."""
-
-    demonstrated: Rollout
-    belief: Belief
-
-    def pay(self, rollout: Rollout) -> np.ndarray: ...
-
-    def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
-    ) -> None: ...
-
-    def finish(self) -> dict[str, float]: ...
+class SavedHoles(Holes, Protocol):
+    """What the loop needs, and what a run saves."""
 
     def arrays(self) -> dict[str, np.ndarray]: ...
 
@@ -57,7 +45,7 @@ class Holes(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class HoleInference:
     """What is inferred, from what, in which way."""
 
     way: Way
@@ -82,18 +70,18 @@ class Inference:
         seed: int,
         *,
         allow_farming: bool,
-    ) -> Inference:
+    ) -> HoleInference:
         forbidden = Forbidden()
         if not allow_farming:
             constraint, forbidden = unfarmable(machine, constraint, task.vocabulary())
-        return Inference(way, task, machine, constraint, forbidden, demonstrations, algorithm1, posterior, seed)
+        return HoleInference(way, task, machine, constraint, forbidden, demonstrations, algorithm1, posterior, seed)
 
     @property
     def config(self) -> InferConfig:
         """Of the loop: the ways that begin with values need no rounds in which the policy waits."""
         return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
 
-    def make(self, actions: int, envs: int, steps: int, cores: int) -> Holes:
+    def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
         vocabulary, shown = self.task.vocabulary(), self.demonstrations.as_rollout()
         if self.way == "posterior":
             return LivePosterior(
@@ -113,7 +101,7 @@ class Inference:
         )
         return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
 
-    def begin(self, holes: Holes, frames: int) -> int:
+    def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
         if not isinstance(holes, LivePosterior | FixedHoles):
             return 0
@@ -121,7 +109,7 @@ class Inference:
         holes.add(play)
         return int(play.rollout.real.sum())
 
-    def outcome(self, holes: Holes, play: Rollout) -> Outcome:
+    def outcome(self, holes: SavedHoles, play: Rollout) -> Outcome:
         """What was inferred; `play` is what the trained policy does."""
         names, constraint = self.machine.hole_names, self.constraint.name if self.constraint else None
         if isinstance(holes, LivePosterior):

@@ -31,7 +31,7 @@ from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import assignment_of
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.inference import Inference, Way
+from srm.experiment.inference import HoleInference, Way
 from srm.experiment.origin import origin
 from srm.experiment.run import (
     POLICY,
@@ -152,7 +152,7 @@ class LearningRun:
     ) -> None:
         self.learning, self.machine, self.demonstrations = learning, machine, shown
         self.task = find_task(learning.task)
-        self.inference = Inference.of(
+        self.inference = HoleInference.of(
             learning.infer,
             self.task,
             machine,

@@ -16,10 +16,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from srm.chance import stream
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
-from srm.infer.belief import Belief
+from srm.evaluate import batched
+from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play, Side
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import prior_walkers
@@ -81,7 +79,7 @@ def features(side: Side, assignments: Floats) -> Floats:
 WAYS = {"signs": signs, "regression": regression}
 
 
-class FixedHoles:
+class FixedHoles(PaysByBelief):
     """Values that are found once and stay. Fits `srm.infer.loop.infer`."""
 
     def __init__(
@@ -93,15 +91,12 @@ class FixedHoles:
         demonstrated: Rollout,
         seed: int,
     ) -> None:
-        self._way, self.machine, self.constraint = way, machine, constraint
-        self._program, self._vocabulary = Program(machine, vocabulary.words), vocabulary
-        self.demonstrated, self._seed = demonstrated, seed
-        self._carry: symbolic.Carry | None = None
-        self.belief = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
+        super().__init__(machine, vocabulary, demonstrated)
+        self._way, self.machine, self.constraint, self._seed = way, machine, constraint, seed
 
     def add(self, play: Play) -> None:
         """Finds the values from demonstrations and this play."""
-        evidence = Evidence.of(self._program, self._vocabulary, self.demonstrated, (play,))
+        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, (play,))
         prior = Prior.of(self.machine, self.constraint)
         walkers = prior_walkers(prior, 1, PRIOR_DRAWS, stream(self._seed, "prior"))
         values = WAYS[self._way](evidence, prior.shown(walkers[0])[:, :-1])
@@ -109,10 +104,6 @@ class FixedHoles:
 
     def _believe(self, values: Floats) -> None:
         self.belief = Belief(values, values, np.zeros_like(values), 0.0)
-
-    def pay(self, rollout: Rollout) -> np.ndarray:
-        residual, self._carry = read_rollout(self._program, self._vocabulary, rollout, self._carry)
-        return batched.pay(residual, self.belief.mode[None]).dense()[0]
 
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int

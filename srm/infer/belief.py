@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
 from srm.infer.project import Floats
+from srm.machine.model import Machine
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,3 +23,20 @@ class Belief:
     mean: Floats  # [H] Algorithm 1: before it is brought inside the constraint
     spread: Floats  # [H]
     idle: float
+
+
+NOTHING = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)  # before any evidence
+
+
+class PaysByBelief:
+    """Successive rollouts of the same envs, paid by the belief as it is."""
+
+    def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
+        self.program, self.vocabulary, self.demonstrated = Program(machine, vocabulary.words), vocabulary, demonstrated
+        self.belief = NOTHING
+        self._carry: symbolic.Carry | None = None
+
+    def pay(self, rollout: Rollout) -> np.ndarray:
+        """[T, B]."""
+        residual, self._carry = read_rollout(self.program, self.vocabulary, rollout, self._carry)
+        return batched.pay(residual, self.belief.mode[None]).dense()[0]

@@ -16,10 +16,7 @@ import numpy as np
 import torch
 
 from srm.errors import RunError, SrmError
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
-from srm.infer.belief import Belief
+from srm.infer.belief import PaysByBelief
 from srm.infer.concretizer import Concretizer, ConcretizerConfig
 from srm.machine.model import Constraint, Machine
 from srm.processes import start_shielded
@@ -51,27 +48,11 @@ class Problem:
         )
 
 
-class _Paying:
-    """Line 3: pay by the most likely assignment of the latest belief."""
-
-    belief: Belief
-
-    def __init__(self, problem: Problem) -> None:
-        self.demonstrated = problem.demonstrations.as_rollout()
-        self._program, self._vocabulary = Program(problem.machine, problem.vocabulary.words), problem.vocabulary
-        self._carry: symbolic.Carry | None = None
-        self.residual: symbolic.Residual | None = None  # the latest rollout, with the holes open
-
-    def pay(self, rollout: Rollout) -> np.ndarray:
-        self.residual, self._carry = read_rollout(self._program, self._vocabulary, rollout, self._carry)
-        return batched.pay(self.residual, self.belief.mode[None]).dense()[0]
-
-
-class Inline(_Paying):
+class Inline(PaysByBelief):
     """Everything in this process."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+        super().__init__(problem.machine, problem.vocabulary, problem.demonstrations.as_rollout())
         self._concretizer = problem.concretizer()
         self.belief = self._concretizer.belief()
         self._losses: dict[str, float] = {}
@@ -97,11 +78,11 @@ class Inline(_Paying):
         pass
 
 
-class Beside(_Paying):
+class Beside(PaysByBelief):
     """f and q learn in a process of their own."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+        super().__init__(problem.machine, problem.vocabulary, problem.demonstrations.as_rollout())
         context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_work, args=(other_end, problem), daemon=True)

@@ -15,10 +15,7 @@ import numpy as np
 
 from srm.chance import stream
 from srm.errors import RunError, TrajectoryError
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
-from srm.infer.belief import Belief
+from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.infer import Posterior, assemble, tidied
 from srm.infer.posterior.peak import peak
@@ -55,7 +52,7 @@ class LiveConfig(PosteriorConfig):
         return self.refresh > 1 and due == rounds
 
 
-class LivePosterior:
+class LivePosterior(PaysByBelief):
     """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.loop.infer`."""
 
     def __init__(
@@ -69,23 +66,16 @@ class LivePosterior:
         seed: int,
         tape: Tape,
     ) -> None:
+        super().__init__(machine, vocabulary, demonstrated)
         self.machine, self.constraint, self.forbidden = machine, constraint, forbidden
-        self.demonstrated, self.config, self._seed, self._tape = demonstrated, config, seed, tape
-        self._program, self._vocabulary = Program(machine, vocabulary.words), vocabulary
+        self.config, self._seed, self._tape = config, seed, tape
         self._prior = Prior.of(machine, constraint)
-        self._carry: symbolic.Carry | None = None
         self._plays: list[Play] = []
         self._density: Density | None = None
         self._draws: Draws | None = None
         self._walkers: Floats | None = None
-        self.belief = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
 
     # While a policy is trained
-
-    def pay(self, rollout: Rollout) -> np.ndarray:
-        """[T, B] by the belief as it is."""
-        residual, self._carry = read_rollout(self._program, self._vocabulary, rollout, self._carry)
-        return batched.pay(residual, self.belief.mode[None]).dense()[0]
 
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
@@ -113,7 +103,7 @@ class LivePosterior:
         self._draw()
 
     def _draw(self) -> None:
-        evidence = Evidence.of(self._program, self._vocabulary, self.demonstrated, tuple(self._plays))
+        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays))
         self._density = Density(evidence, self.config)
         rng = stream(
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"

@@ -56,7 +56,7 @@ def run(task: str, way: str, seed: int, core: int) -> dict[str, Any]:
         "frames": summary["frames"],
         "seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
         "return": summary["return"],
-        "solution": summary.get("solution", {}).get("undiscounted", {}).get("verdict"),
+        "solution": summary.get("solution", {}).get("undiscounted"),
     }
 
 

@@ -33,6 +33,7 @@ from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
 from srm.experiment.inference import HoleInference, Way
 from srm.experiment.origin import origin
+from srm.experiment.policy_play import WHOLE_ENVS, play_episodes
 from srm.experiment.run import (
     POLICY,
     Checkpoint,
@@ -44,7 +45,7 @@ from srm.experiment.run import (
     write_bytes,
     write_weights,
 )
-from srm.experiment.solution import ENVS, Solution, check_solution, play_episodes
+from srm.experiment.solution import Solution, check_solution
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -317,7 +318,7 @@ class LearningRun:
 
     def _play(self) -> Play:
         """Whole episodes of the policy as it is, in envs of their own."""
-        envs = self.task.make_worlds(ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
+        envs = self.task.make_worlds(WHOLE_ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
         try:
             rollout, log_prob = play_episodes(self.learner.net, envs, self.learning.seed)
         finally:

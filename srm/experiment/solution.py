@@ -9,7 +9,7 @@ demonstrator does otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,8 @@ from srm.infer.posterior.evidence import Side
 from srm.infer.posterior.prior import Floats
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
-from srm.task.worlds import Worlds
-from srm.train.collect import Player, log_prob_of
-from srm.train.nets import Net
-from srm.trajectory import Rollout, joined
+from srm.trajectory import Rollout
 
-ENVS, EPISODES = 32, 4  # so many of each env: the first to end anywhere would be the short ones
-MOST_STEPS = 4096
 SURE = 2.0  # standard errors
 
 
@@ -79,12 +74,22 @@ class Solution:
         return self.plain.verdict == "fails" or self.discounted.verdict == "fails"
 
     def to_json(self) -> dict[str, Any]:
-        def told(comparison: Comparison) -> dict[str, Any]:
-            sides = {"demonstrations": comparison.demonstrations, "policy": comparison.policy}
-            earned = {name: {"mean": e.mean, "error": e.error, "episodes": e.episodes} for name, e in sides.items()}
-            return {**earned, "verdict": comparison.verdict}
+        return asdict(self) | {
+            "undiscounted": self.plain.verdict,
+            "verdict": "fails" if self.fails else self.plain.verdict,
+        }
 
-        return {"undiscounted": told(self.plain), "discounted": told(self.discounted), "discount": self.discount}
+    @staticmethod
+    def from_json(plain: Any) -> Solution:
+        """What `to_json` gave; ValueError for anything else."""
+        try:
+            compared = [
+                Comparison(*(Earned(**_numbers(plain[name][side])) for side in ("demonstrations", "policy")))
+                for name in ("plain", "discounted")
+            ]
+            return Solution(*compared, float(plain["discount"]))
+        except (KeyError, TypeError, AttributeError) as problem:
+            raise ValueError(f"no comparison of demonstrations and policy ({problem})") from None
 
     def __str__(self) -> str:
         plain = self.plain
@@ -98,6 +103,10 @@ class Solution:
             "fails": "the policy out-earns the demonstrations, so these values do not explain them; --refine 1 makes its play evidence",
         }
         return f"{earned}: {verdict[plain.verdict]}"
+
+
+def _numbers(plain: Any) -> dict[str, float]:
+    return {name: float(value) for name, value in plain.items()}
 
 
 def check_solution(
@@ -114,37 +123,3 @@ def check_solution(
         return Comparison(*(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True)))
 
     return Solution(compared(1.0), compared(discount), discount)
-
-
-def play_episodes(net: Net, envs: Worlds, seed: int, steps: int = 128) -> tuple[Rollout, np.ndarray]:
-    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
-    player = Player(envs, net, steps, seed)
-    rollouts: list[Rollout] = []
-    log_probs: list[np.ndarray] = []
-    ended = np.zeros(envs.count, np.int64)
-    while (ended < EPISODES).any() and len(rollouts) * steps < MOST_STEPS:
-        played = player.collect()
-        rollouts.append(played.rollout)
-        log_probs.append(log_prob_of(played.outputs["logits"][:-1], played.rollout.actions))
-        ended += (played.rollout.ended | played.rollout.cut).sum(axis=0)
-    return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
-
-
-def _first_episodes(rollout: Rollout) -> Rollout:
-    """The rollout with what comes after each env's first episodes left out."""
-    over = rollout.ended | rollout.cut
-    valid = rollout.real & (np.cumsum(over, axis=0) - over < EPISODES)
-    kept = valid[rollout.final_step, rollout.final_world]
-    return Rollout(
-        rollout.views,
-        rollout.actions,
-        rollout.places,
-        rollout.task_reward,
-        rollout.ended & valid,
-        rollout.cut & valid,
-        valid,
-        rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
-    )

@@ -12,7 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from srm.experiment.run import POSTERIOR, write_bytes
+from srm.errors import RunError
+from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
+from srm.experiment.solution import Solution
 from srm.machine.draw import svg
 from srm.machine.model import Constraint
 from srm.report.checks import findings, margin_table, summary
@@ -145,6 +147,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _machine(run)
     yield from _posterior(run)
     yield _checks(run)
+    yield _solution(run)
     yield _paid(run)
     yield _replay(run)
     yield _configuration(run)
@@ -209,6 +212,38 @@ def _checks(run: LearningRun) -> Section | None:
     if constraint is not None:
         kept = f"The constraint {constraint.name} with the learnt values: the margin is the room that is left."
     return Section("checks", "Constraint and checks", join(body), kept)
+
+
+def _solution(run: LearningRun) -> Section | None:
+    """The paper's condition, where it was measured."""
+    plain = (run.summary or {}).get("solution")
+    if plain is None:
+        return None
+    try:
+        solution = Solution.from_json(plain)
+    except ValueError as problem:
+        raise RunError(f"{run.folder / SUMMARY}: {problem}; learn again with this version") from None
+    rows = [
+        [
+            tag("th", name, scope="row"),
+            *(tag("td", f"{number(earned.mean)} ± {number(earned.error)}", class_="number") for earned in sides),
+            tag(
+                "td", tag("span", compared.verdict, class_="badge" if compared.verdict == "holds" else "badge warning")
+            ),
+        ]
+        for name, compared in (
+            ("undiscounted", solution.plain),
+            (f"discounted by {solution.discount:g}", solution.discounted),
+        )
+        for sides in ((compared.demonstrations, compared.policy),)
+    ]
+    heads = ["an episode earns", "demonstrations", "the policy", "demonstrations at least as much"]
+    note = (
+        "A machine is a solution if what is demonstrated earns at least as much as what the policy does, by the machine's own pay. "
+        f"Means and standard errors over {whole(solution.plain.policy.episodes)} episodes of the policy. Where it fails, "
+        "--refine makes the policy's play evidence and trains on."
+    )
+    return Section("solution", "Is it a solution?", table(heads, rows, label="What episodes earn"), note)
 
 
 def _paid(run: LearningRun) -> Section | None:

@@ -134,7 +134,7 @@ def test_a_run_on_the_posterior_says_what_set_each_hole_and_whether_it_is_a_solu
     assert posterior["kind"] == "posterior"
     assert {hole["set_by"] for hole in posterior["holes"]} >= {"demonstrations"}
     summary = json.loads((run / "summary.json").read_text())
-    assert summary["solution"]["undiscounted"]["policy"]["episodes"] > 0
+    assert summary["solution"]["plain"]["policy"]["episodes"] > 0
     assert (run / "draws.safetensors").exists()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from srm.experiment.solution import Comparison, Earned, check_solution
+from srm.experiment.solution import Comparison, Earned, Solution, check_solution
 from srm.machine.parse import parse
 from srm.task.table import find_task
 from tests.infer.play import demonstrations, random_rollouts
@@ -24,6 +26,7 @@ def test_totals_are_those_of_whole_episodes_discounted_and_not() -> None:
     expected = np.mean([0.9 ** (trajectory.steps - 1) for trajectory in shown.trajectories])
     assert solution.discounted.demonstrations.mean == pytest.approx(expected)
     assert solution.plain.policy.episodes == (idle.ended | idle.cut).sum()
+    assert Solution.from_json(json.loads(json.dumps(solution.to_json()))) == solution
     assert solution.plain.policy.mean == pytest.approx(idle.ended.sum() / (idle.ended | idle.cut).sum())
 
 
@@ -34,3 +37,9 @@ def test_totals_are_those_of_whole_episodes_discounted_and_not() -> None:
 )
 def test_a_policy_that_earns_clearly_more_is_no_solution(mine: Earned, verdict: str) -> None:
     assert Comparison(Earned(1.0, 0.0, 3), mine).verdict == verdict
+
+
+@pytest.mark.parametrize("plain", [None, [], {}, {"plain": 3}, {"plain": {"policy": {"mean": "x"}}}], ids=repr)
+def test_what_is_no_comparison_is_refused(plain: object) -> None:
+    with pytest.raises(ValueError, match="."):
+        Solution.from_json(plain)

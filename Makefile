@@ -19,8 +19,9 @@ help:  ## list what can be made
 
 setup: $(INSTALLED)  ## install the exact versions of requirements.lock into .venv
 
-# The lock is complete, so nothing is left to resolve; compiling all of it would take longer than the tests need of it. The
-# stamp is written last, so that an interrupted installation is taken up again.
+# The lock is complete, so nothing is left to resolve; byte-compiling all of it would take longer than the tests need of it.
+# What `srm learn` imports is compiled by importing it, on the second core while pip builds the package: the first run starts
+# as fast as the next. The stamp is written last, so that an interrupted installation is taken up again.
 $(INSTALLED): requirements.lock pyproject.toml $(wildcard srm/*/*.c srm/*/*.h)
 	@test -n "$(PYTHON)" || { echo "srm needs Python 3.11 or newer, and no python was found; try make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -29,7 +30,8 @@ $(INSTALLED): requirements.lock pyproject.toml $(wildcard srm/*/*.c srm/*/*.h)
 		{ echo "$(PYTHON) cannot make a virtual environment; install its venv module (Debian: python3-venv)" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is needed for srm/*/*.c (Debian: gcc libc6-dev python3-dev)" >&2; exit 1; }
 	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-compile -r requirements.lock
-	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation -e .
+	$(BIN)/python -c 'import minigrid, srm.cli.learn' & \
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation -e . && wait
 	@touch $@
 
 learn: setup  ## infer DoorKey's holes from ten demonstrations, train the policy, print the machine, write the report

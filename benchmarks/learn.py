@@ -7,8 +7,8 @@ DoorKey-8x8, ten demonstrations, the settings of `srm learn`. Lines are timed in
 in wall time, medians of a round: plain PPO with the same settings on one core, Algorithm 1 on one core, and on two with lines 5 to 8
 in a process of their own.
 
-`--estimators`: the variance of the three estimators of J_soft's gradient with respect to q's mean, from K = 16 draws each, after three rounds of
-warm-up; all of them cost the same.
+`--estimators`: the variance of the four estimators of J_soft's gradient with respect to q's mean, from K = 16 draws each, after three rounds of
+warm-up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from srm.infer import concretizer
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import InferConfig, infer
 from srm.infer.reward_net import look
-from srm.infer.sampler import Cost
 from srm.machine.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
@@ -117,15 +116,13 @@ def estimators(draws: int = 200) -> None:
         for residual, seen in ((inner.demonstration, inner.demonstrated), (played, rollout))
     ]
     q = inner.sampler
-    for estimator in ("pathwise", "score", "score_plain"):
+    for estimator in ("mixed", "pathwise", "score", "score_plain"):
         q.config, chance, found = replace(q.config, estimator=estimator), np.random.default_rng(0), []
         for _ in range(draws):
             mean, log_variance, idle = q()
-            z, noise = q._raw(mean, log_variance, q.config.samples, chance)
-            shown, slopes = q.allowed(z)
-            theirs, mine = (side.cost(shown, idle.item()) for side in sides)
-            cost = Cost(theirs.value + mine.value, theirs.by_assignment + mine.by_assignment, 0.0)
-            found.append(torch.autograd.grad(q._soft(cost, z, noise, slopes, mean, log_variance), mean)[0].numpy())
+            drawn = q.draws(mean, log_variance, q.config.samples, chance)
+            cost = sides[0].cost(drawn.h, idle.item()) + sides[1].cost(drawn.h, idle.item())
+            found.append(torch.autograd.grad(q.soft(cost, drawn, mean, log_variance), mean)[0].numpy())
         print(f"{estimator:<12} variance {np.var(found, axis=0).sum():.2g}")
 
 

@@ -40,7 +40,7 @@ from torch.nn import functional
 
 from srm.evaluate.payer import Payer
 from srm.experiment.part import WATCHED
-from srm.experiment.training import QUICK, Training, TrainingRun
+from srm.experiment.training import Training, TrainingRun
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
 from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
@@ -255,17 +255,19 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
     task = find_task("DoorKey-8x8")
     for seed in range(seeds):
         for name in ("ours", "SB3, one-hot cells", "SB3"):
-            worlds, clock = task.make_worlds(QUICK.worlds, seed), Clock(level, QUICK.worlds)
+            worlds, clock = task.make_worlds(PpoConfig().worlds, seed), Clock(level, PpoConfig().worlds)
             pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
             if name == "ours":
-                for round in train(Ppo(worlds, "cnn", NetConfig(), QUICK, seed), pay, most):
+                for round in train(Ppo(worlds, "cnn", NetConfig(), PpoConfig(), seed), pay, most):
                     clock.watch(round.rollout)
                     if clock.reached:
                         break
             else:
-                agent = sb3_agent(Sb3Worlds(worlds, pay, clock.watch), False, QUICK, seed, one_hot="one-hot" in name)
+                agent = sb3_agent(
+                    Sb3Worlds(worlds, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
+                )
                 while not clock.reached and clock.frames < most:
-                    agent.learn(QUICK.worlds * QUICK.steps, reset_num_timesteps=False)
+                    agent.learn(PpoConfig().worlds * PpoConfig().steps, reset_num_timesteps=False)
             print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
             worlds.close()
 

@@ -251,3 +251,41 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
         ended[length - 1, world] = trajectory.ended
         cut[length - 1, world] = not trajectory.ended
     return Rollout(views, actions, places, task_reward, ended, cut, real)
+
+
+def first_columns(rollout: Rollout, count: int) -> Rollout:
+    """The rollout of the first `count` worlds alone."""
+    kept = rollout.final_world < count
+    return Rollout(
+        rollout.views[:, :count],
+        rollout.actions[:, :count],
+        rollout.places[:, :count],
+        rollout.task_reward[:, :count],
+        rollout.ended[:, :count],
+        rollout.cut[:, :count],
+        rollout.real[:, :count],
+        rollout.final_step[kept],
+        rollout.final_world[kept],
+        rollout.final_views[kept],
+        rollout.final_places[kept],
+    )
+
+
+def joined(rollouts: Sequence[Rollout]) -> Rollout:
+    """Successive rollouts of the same worlds as one."""
+    begin = np.cumsum([0, *(rollout.steps for rollout in rollouts[:-1])])
+    # A rollout without finals may have them without a shape.
+    finals = [(r, offset) for r, offset in zip(rollouts, begin, strict=True) if len(r.final_step)] or [(rollouts[0], 0)]
+
+    def end_to_end(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(rollout, name) for rollout in rollouts])
+
+    def overlapping(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([*(getattr(r, name)[:-1] for r in rollouts), getattr(rollouts[-1], name)[-1:]])
+
+    laid = {name: end_to_end(name) for name in ("actions", "task_reward", "ended", "cut", "real")}
+    laid |= {name: overlapping(name) for name in ("views", "places")}
+    for name in ("final_world", "final_views", "final_places"):
+        laid[name] = np.concatenate([getattr(r, name) for r, _ in finals])
+    final_step = np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32)
+    return Rollout(final_step=final_step, **laid)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
@@ -24,7 +24,7 @@ from rich.text import Text
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import CHECK, LEARNT, Learning, LearningRun, Stand
+from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, Learning, LearningRun, Stand
 from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
 from srm.train.episodes import of_few
@@ -65,14 +65,16 @@ class Learn:
         summary = run.finish()
         page = write_report(folder)
         print((folder / LEARNT).read_text())
-        for hole in run.posterior().unexercised:
-            print(f"?{hole} was exercised by nobody: its value is set by the constraint alone")
+        for line in _remarks(json.loads((folder / POSTERIOR).read_text())):
+            print(line)
         for finding in json.loads((folder / CHECK).read_text())["findings"]:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
         told = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
         print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        if "solution_text" in summary:
+            print(summary["solution_text"])
         print(f"machine  {folder / LEARNT}\nreport   {page}")
         return 0
 
@@ -84,6 +86,27 @@ class Learn:
         if not learning.task:
             raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
         return LearningRun.begin(learning, self.out or _folder(learning))
+
+
+def _remarks(posterior: dict[str, Any]) -> Iterator[str]:
+    """What a user should know of the values."""
+    if posterior["kind"] != "posterior":
+        for hole in posterior["holes"]:
+            if not hole["exercised"]:
+                yield f"?{hole['name']}: no step of the demonstrations or of the latest play was paid by it"
+        return
+    if not posterior["convergence"]["converged"]:
+        yield "the posterior has NOT converged: give more --posterior.sweeps"
+    for atom in posterior["added"]:
+        yield f"added against farming: {atom['text']}  ({atom['loop']})"
+    for sentence in posterior["unproved"]:
+        yield f"may be farmed, and no atom forbids it: {sentence}"
+    for atom in posterior["pressed"]:
+        yield f"the demonstrations press against {atom['text']}"
+    for hole in posterior["holes"]:
+        if hole["set_by"] not in ("demonstrations", "play"):
+            ground = hole["set_by"] if hole["set_by"].startswith("nothing") else f"set by the {hole['set_by']} alone"
+            yield f"?{hole['name']}: {ground}"
 
 
 def _folder(learning: Learning) -> Path:

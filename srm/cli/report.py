@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """write the page of a learning run into its folder, or a page that compares runs; both open from disk, without a network"""
+    """write the page of a learning run or of an inference into its folder, or a page that compares runs; both open from disk, without a network"""
 
     folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]
-    """one run of `srm learn`; or several runs of `srm learn` or `srm train`, or folders that hold them"""
+    """one run of `srm learn` or `srm infer`; or several runs of `srm learn` or `srm train`, or folders that hold them"""
     out: Annotated[Path | None, arg(aliases=["-o"], metavar="DIR")] = None
     """where the comparison is written; `report` in the folder that holds them all unless told"""
     csv: bool = False
@@ -39,8 +39,13 @@ class Report:
         if not self.folders:
             raise RunError("name the runs to report on, or a folder that holds them: srm report RUNS...")
         asked = self.out is not None or self.csv
-        if len(self.folders) == 1 and not asked and self.keep is None and _is_learning(self.folders[0]):
+        if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "learn":
             print(write_report(self.folders[0]))
+            return 0
+        if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "infer":
+            from srm.report.posterior import write_posterior_report
+
+            print(write_posterior_report(self.folders[0]))
             return 0
         from srm.report.collect import find_runs
 
@@ -63,5 +68,6 @@ class Report:
         print(write_comparison(compare(runs, self.reach), out, self.csv))
 
 
-def _is_learning(folder: Path) -> bool:
-    return (folder / CONFIG).exists() and read_config(folder).get("kind") == "learn"
+def _kind(folder: Path) -> str | None:
+    """The verb that made a folder."""
+    return read_config(folder).get("kind") if (folder / CONFIG).exists() else None

@@ -21,7 +21,7 @@ def to_plain(config: Any) -> dict[str, Any]:
 
 
 def from_plain(kind: type[T], values: Any, where: str) -> T:
-    """The dataclass that `to_plain` was given. A field that it does not have is an error; one left out has its default."""
+    """The dataclass that `to_plain` was given. A field that it does not have is an error; one left out has its default, if any."""
     if not isinstance(values, Mapping):
         raise RunError(f"{where}: {_short(values)}, expected the fields of {kind.__name__}; {_AGAIN}")
     hints = typing.get_type_hints(kind)
@@ -29,6 +29,9 @@ def from_plain(kind: type[T], values: Any, where: str) -> T:
     for name in values:
         if name not in known:
             raise RunError(f"{where}: {name} is not a field of this version{near(name, known)}")
+    missing = [field.name for field in dataclasses.fields(kind) if _is_required(field) and field.name not in values]  # type: ignore[arg-type]
+    if missing:
+        raise RunError(f"{where}: has no {', '.join(missing)}; {_AGAIN}")
     read = {name: _read(hints[name], value, f"{where}: {name}") for name, value in values.items()}
     try:
         return kind(**read)
@@ -36,12 +39,16 @@ def from_plain(kind: type[T], values: Any, where: str) -> T:
         raise RunError(f"{where}: {problem}") from None
 
 
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return to_plain(value)
     if isinstance(value, Path):
         return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _read(hint: Any, value: Any, where: str) -> Any:
@@ -62,7 +69,8 @@ def _read(hint: Any, value: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise RunError(f"{where}: {_short(value)}, expected a list")
-        return tuple(value)
+        inner = arguments[0] if arguments[1:] == (Ellipsis,) else Any
+        return tuple(_read(inner, part, f"{where}[{place}]") for place, part in enumerate(value))
     if hint is float and type(value) is int:
         return float(value)
     kind = str if hint is Path else hint

@@ -31,6 +31,7 @@ from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
 from srm.experiment.scenes import Moment, Picture, look, look_through, tell
 from srm.machine.model import Machine
 from srm.task.captions import action_name
+from srm.task.compiled import compiled
 from srm.task.minigrid_words import MINIGRID_WORDS
 from srm.task.record import UNKNOWN_SEED, Act, play, replay
 from srm.task.table import Task
@@ -102,7 +103,7 @@ def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Mo
 
 
 def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
-    env = task.environment(task.env_id)
+    env = compiled(task.environment(task.env_id))
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
     for number, world_seed in enumerate(seeds, start=1):
         trajectory, moments = _watched(env, act, world_seed)

@@ -4,7 +4,8 @@
     demonstrations.npz     those it was inferred from
     log.csv                one row a round, with every hole and its spread
     learnt.srm             the machine with values and spreads
-    posterior.json         how sure each value is, and on what ground
+    posterior.json         what is known of each hole, and by what it was set
+    draws.safetensors      draws of the posterior, where it was drawn from
     check.json             what can be proved about the learnt machine
     episodes.json          demonstrations and episodes of the policy, and what they were paid
     report.html            all of it to look at
@@ -15,7 +16,6 @@ checkpoint. `finish` writes the rest.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ import torch
 import tyro
 
 from srm.chance import stream
-from srm.errors import MachineError, RunError
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
+from srm.errors import MachineError, RunError, SettingError
+from srm.evaluate.batched import assignment_of
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
+from srm.experiment.inference import Inference, Way
 from srm.experiment.origin import origin
 from srm.experiment.run import (
     POLICY,
@@ -41,8 +41,10 @@ from srm.experiment.run import (
     read_config,
     refuse_finished,
     refuse_taken,
+    write_bytes,
     write_weights,
 )
+from srm.experiment.solution import ENVS, Solution, check_solution, play_episodes
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -52,10 +54,11 @@ from srm.experiment.training import (
     held_to,
     net_weights,
 )
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.concretizer import Belief
+from srm.infer.belief import Belief
 from srm.infer.loop import InferConfig, Round, infer
-from srm.infer.variational import QUANTILES, Posterior, exercised, posterior
+from srm.infer.posterior.evidence import Play
+from srm.infer.posterior.live import LiveConfig, LivePosterior
+from srm.infer.project import Floats
 from srm.machine.check import check, refuse_unfit
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import find_machine, load
@@ -68,7 +71,7 @@ from srm.train.learner import NotFinite
 from srm.train.make import LearnerConfig
 from srm.trajectory import Demonstrations
 
-LEARNT, POSTERIOR, CHECK = "learnt.srm", "posterior.json", "check.json"
+LEARNT, POSTERIOR, DRAWS, CHECK = "learnt.srm", "posterior.json", "draws.safetensors", "check.json"
 
 
 @dataclass(frozen=True)
@@ -91,25 +94,46 @@ class Learning:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights, actions and draws"""
+    infer: Way = "posterior"
+    """how the holes are inferred: draws from the posterior itself, the paper's Algorithm 1, or a baseline that only looks at signs or regresses"""
+    allow_farming: bool = False
+    """do not add the atoms that keep loops from being repeated without end for gain (`srm check --forbid-farming` prints them)"""
+    refine: int = 0
+    """where the trained policy out-earns the demonstrations, make its play evidence and train on, so many times at most (posterior only)"""
     cores: Literal[0, 1, 2] = 0
-    """2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
+    """of Algorithm 1. 2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
     as_printed: bool = False
-    """the paper's algorithm exactly as printed, without what was found to matter since"""
+    """take the paper's side of every setting of f and q, whatever the flags say. Still not as printed: c is subtracted from a step's pay, not from
+    each hole; J_soft and J_adv are means over steps, not sums along trajectories; f reads each demonstrated step once and q reads all steps,
+    not batches of 128; q draws its own K assignments; the policy reads cells as one_hot unless --network.cells ids. docs/algorithm.md has the list"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     episodes: int = 10
     """episodes of the policy to keep for the report"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
+    posterior: LiveConfig = field(default_factory=LiveConfig)
     inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
 
     def __post_init__(self) -> None:
-        ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "checkpoint_seconds")
+        ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "checkpoint_seconds", "refine")
         ONE_OR_MORE.refuse_outside(self, "--", "episodes")
         NUMBER.refuse_outside(self, "--", "stop_at")
 
     @property
     def infer_config(self) -> InferConfig:
         return self.inference.as_printed() if self.as_printed else self.inference
+
+    def refuse_idle_flags(self) -> None:
+        """Flags of a way of inferring that was not chosen."""
+        for flag, given, way in (
+            ("--as-printed", self.as_printed, "algorithm1"),
+            ("--cores", self.cores != 0, "algorithm1"),
+            ("--reward-net.*, --sampler.* and --warm-up", self.inference != InferConfig(), "algorithm1"),
+            ("--posterior.*", self.posterior != LiveConfig(), "posterior"),
+            ("--refine", self.refine != 0, "posterior"),
+        ):
+            if given and self.infer != way:
+                raise SettingError(f"{flag} would change nothing: it needs --infer {way}; give that, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -128,22 +152,29 @@ class LearningRun:
     ) -> None:
         self.learning, self.machine, self.demonstrations = learning, machine, shown
         self.task = find_task(learning.task)
-        self.constraint = _constraint(machine, learning.constraint)
+        self.inference = Inference.of(
+            learning.infer,
+            self.task,
+            machine,
+            _constraint(machine, learning.constraint),
+            shown,
+            learning.infer_config,
+            learning.posterior,
+            learning.seed,
+            allow_farming=learning.allow_farming or learning.as_printed,
+        )
         self.frames = learning.frames or self.task.frames
-        self.config = learning.infer_config
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._first = int(state.get("round", 0))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
-        worlds = self.task.make_worlds(learning.learning.ppo.worlds, again if self._first else learning.seed)
+        ppo = learning.learning.ppo
+        worlds = self.task.make_worlds(ppo.worlds, again if self._first else learning.seed)
         demos.refuse_misfit(shown, worlds)
         self.learner = learning.learning.make(worlds, learning.seed)
-        problem = Problem(
-            machine, self.constraint, self.task.vocabulary(), shown, worlds.actions, self.config, learning.seed
-        )
-        self.holes = (Beside if (learning.cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+        self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
+        self._refined = int(state.get("refined", 0))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
-        self._exercised_before: list[int] = state.get("exercised", [0] * len(machine.holes))
         self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
         self._goal = learning.stop_at
         self._over = False  # nothing is left to learn
@@ -188,17 +219,19 @@ class LearningRun:
     def rounds(self) -> Generator[Stand, None, None]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
+        if not self._first and not self._over:
+            self.learner.frames += self.inference.begin(self.holes, self.frames)
         saved, whole = start, True
         book = EpisodeBook(self.learner.player.worlds.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
-            for round in () if self._over else infer(self.learner, self.holes, self.config, self._first):
+            for round in () if self._over else infer(self.learner, self.holes, self.inference.config, self._first):
                 episodes = book.read(round.rollout)
                 self._recent.add(episodes)
                 now = time.monotonic()
                 self._seconds = earlier + now - start
                 waiting.append(self._row(round, len(episodes)))
-                if round.index >= max(self.config.warm_up, 1):
+                if round.index >= max(self.inference.config.warm_up, 1):
                     waiting = self._write(waiting)
                     if now - saved >= self.learning.checkpoint_seconds:
                         self._save()
@@ -206,13 +239,16 @@ class LearningRun:
                 speed = (round.frames - before) / max(now - start, 1e-9)
                 row = self._row(round, len(episodes))
                 yield Stand(row, self.frames, speed, self._recent.counted, round.belief, self.machine.hole_names)
-                if round.frames >= self.frames or self._recent.reached(self._goal):
+                if (round.frames >= self.frames or self._recent.reached(self._goal)) and not self._refine():
                     break
             waiting = self._write(waiting)
         except NotFinite as problem:
             whole = False
             told = diverged(self.writer.folder, f"round {self.learner.rounds}: {problem}")
-            raise RunError(f"{told}, --reward-net.learning-rate or --sampler.learning-rate") from None
+            more = (
+                ", --reward-net.learning-rate or --sampler.learning-rate" if self.learning.infer == "algorithm1" else ""
+            )
+            raise RunError(f"{told}{more}") from None
         except (Exception, KeyboardInterrupt):
             whole = False
             raise
@@ -252,56 +288,80 @@ class LearningRun:
             self.holes.close()
 
     def _write_outcome(self) -> dict[str, Any]:
-        writer, learnt = self.writer, self.posterior()
-        concrete = self.machine.concretize(
-            {hole.name: hole.value for hole in learnt.holes}, {hole.name: hole.spread for hole in learnt.holes}
-        )
-        writer.text(LEARNT, str(held_to(concrete, self.constraint)))
-        writer.text(POSTERIOR, as_json(_tell(learnt, self.constraint)))
-        checked = check(concrete, self.task.words, self.constraint.name if self.constraint else NO_CONSTRAINT)
+        writer, constraint = self.writer, self.inference.constraint
+        play = self._play()
+        outcome = self.inference.outcome(self.holes, play.rollout)
+        concrete = held_to(self.machine.concretize(outcome.values, outcome.spreads), constraint)
+        writer.text(LEARNT, str(concrete))
+        writer.text(POSTERIOR, as_json(outcome.posterior))
+        if outcome.draws is not None:
+            write_bytes(writer.folder / DRAWS, outcome.draws)
+        checked = check(concrete, self.task.words, constraint.name if constraint else NO_CONSTRAINT)
         writer.text(CHECK, as_json(checked.as_json()))
         config = to_plain(self.learning.learning)
         write_weights(writer.folder / POLICY, net_weights(self.learner), {"learning": config})
         actor = Actor(self.learner.net, self.learning.seed)
-        recorded = record_episodes(
-            self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
-        )
+        with self.learner.net.fixed():
+            recorded = record_episodes(
+                self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
+            )
         writer.text(EPISODES, dumps(recorded))
+        solution = self._check_solution(assignment_of(concrete), play)
         played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
-        summary = played | self._recent.summary()
+        checked_solution = {} if solution is None else {"solution": solution.to_json(), "solution_text": str(solution)}
+        summary = played | self._recent.summary() | checked_solution
+        if self._refined:
+            summary["refined"] = self._refined
         writer.finish(summary)
         return summary
 
-    def posterior(self) -> Posterior:
-        program = Program(self.machine, self.task.words)
-        demonstrations, _ = read_rollout(program, self.task.vocabulary(), self.holes.demonstrated)
-        belief, chance = self.holes.belief, stream(self.learning.seed, "posterior")
-        demonstrated = exercised(demonstrations, belief.mode)
-        return posterior(self.machine, self.constraint, belief, demonstrated, self._exercised(), chance)
+    def _play(self) -> Play:
+        """Whole episodes of the policy as it is, in envs of their own."""
+        envs = self.task.make_worlds(ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
+        try:
+            rollout, log_prob = play_episodes(self.learner.net, envs, self.learning.seed)
+        finally:
+            envs.close()
+        return Play(rollout, log_prob, self.learner.log_probs(self.holes.demonstrated))
 
-    def _exercised(self) -> list[int]:
-        """On how many steps of the latest rollout the pay depended on each hole; a resumed run that plays none has its number kept."""
-        if self.holes.residual is None:
-            return self._exercised_before
-        return exercised(self.holes.residual, self.holes.belief.mode)
+    def _check_solution(self, values: Floats, play: Play) -> Solution | None:
+        """The paper's condition under these values."""
+        discount, vocabulary = self.learning.learning.ppo.discount, self.task.vocabulary()
+        return check_solution(self.machine, vocabulary, values, self.holes.demonstrated, play.rollout, discount)
+
+    def _refine(self) -> bool:
+        """Where the policy out-earns the demonstrations: its play becomes evidence, and training goes on for as long again."""
+        if self._refined >= self.learning.refine or not isinstance(self.holes, LivePosterior):
+            return False
+        play = self._play()
+        solution = self._check_solution(self.holes.belief.mode, play)
+        if solution is None or not solution.fails:
+            return False
+        self.holes.add(play)
+        self._refined += 1
+        self._recent = Recent()
+        self.frames = self.learner.frames + (self.learning.frames or self.task.frames)
+        return True
 
     def _save(self) -> None:
-        tensors = {**self.learner.tensors(), **{f"holes.{name}": value for name, value in self.holes.tensors().items()}}
+        tensors = {name: value.numpy() for name, value in self.learner.tensors().items()}
+        arrays = {f"holes.{name}": value for name, value in self.holes.arrays().items()}
         state = {
             "round": self.learner.rounds,
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
-            "exercised": self._exercised(),
             "asked": self._asked,
+            "refined": self._refined,
         }
-        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
+        self.writer.checkpoint({**tensors, **arrays}, state)
 
     def _load(self, checkpoint: Checkpoint) -> None:
-        tensors = {name: torch.from_numpy(value) for name, value in checkpoint.tensors.items()}
+        arrays = checkpoint.tensors
+        tensors = {name: torch.from_numpy(value) for name, value in arrays.items() if not name.startswith("holes.")}
         try:
             self.learner.load(tensors, int(checkpoint.state["frames"]), self._first)
-            self.holes.load({n.removeprefix("holes."): value for n, value in tensors.items() if n.startswith("holes.")})
+            self.holes.load({n.removeprefix("holes."): value for n, value in arrays.items() if n.startswith("holes.")})
         except RunError as problem:
             raise RunError(f"{checkpoint.path}: {problem}") from None
 
@@ -316,6 +376,7 @@ def learning_of(folder: Path) -> Learning:
 
 def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
     """The machine with its holes open, and the demonstrations. What cannot be learnt is refused."""
+    learning.refuse_idle_flags()
     learning.learning.refuse_idle_parts()
     task = find_task(learning.task)
     machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
@@ -334,20 +395,3 @@ def _first_machine(task: Task) -> str:
 
 def _constraint(machine: Machine, name: str | None) -> Constraint | None:
     return None if name == NO_CONSTRAINT else machine.constraint(name)
-
-
-def _tell(learnt: Posterior, constraint: Constraint | None) -> dict[str, Any]:
-    holes = [
-        {
-            "name": hole.name,
-            "value": hole.value,
-            "spread": hole.spread,
-            "quantiles": list(hole.quantiles),
-            "demonstrated": hole.demonstrated,
-            "played": hole.played,
-            "exercised": hole.exercised,
-        }
-        for hole in learnt.holes
-    ]
-    name = constraint.name if constraint else None
-    return {"quantiles": list(QUANTILES), "constraint": name, "margin": learnt.margin, "holes": holes}

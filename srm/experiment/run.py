@@ -35,6 +35,8 @@ from srm.errors import RunError
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
 POLICY = "policy.safetensors"
+MACHINE, LEARNT, DEMONSTRATIONS = "machine.srm", "learnt.srm", "demonstrations.npz"
+POSTERIOR, DRAWS = "posterior.json", "draws.safetensors"
 KEPT = 2  # checkpoints
 
 
@@ -64,18 +66,13 @@ class RunWriter:
     ) -> RunWriter:
         """A new run. It appears with its config, these text files and what `fill` adds, or not at all."""
         refuse_taken(folder)
-        part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-        try:
-            part.mkdir(parents=True)
-            for name, content in {CONFIG: as_json(config), **(texts or {})}.items():
-                part.joinpath(name).write_text(content)
+
+        def fill_all(part: Path) -> None:
             part.joinpath(CHECKPOINTS).mkdir()
             if fill is not None:
                 fill(part)
-            part.rename(folder)
-        except BaseException as error:
-            shutil.rmtree(part, ignore_errors=True)
-            raise _failed(folder, error) if isinstance(error, OSError) else error from None
+
+        create_folder(folder, {CONFIG: as_json(config), **(texts or {})}, fill_all)
         return RunWriter(folder, None, _lock(folder))
 
     @staticmethod
@@ -144,6 +141,20 @@ class RunWriter:
             os.close(lock)
 
 
+def create_folder(folder: Path, texts: Mapping[str, str], fill: Callable[[Path], None]) -> None:
+    """A folder with these text files and what `fill` adds. It appears whole, or not at all."""
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        for name, content in texts.items():
+            part.joinpath(name).write_text(content)
+        fill(part)
+        part.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise _failed(folder, error) if isinstance(error, OSError) else error from None
+
+
 def as_json(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2) + "\n"
 
@@ -186,10 +197,10 @@ def last_checkpoint(folder: Path) -> Checkpoint | None:
     return Checkpoint(found[-1], tensors, state)
 
 
-def refuse_taken(folder: Path) -> None:
+def refuse_taken(folder: Path, *, resumable: bool = True) -> None:
     """Before anything is built for a run that could not be written there."""
     if folder.exists():
-        resume = f", or --resume {folder}" if (folder / CONFIG).exists() else ""
+        resume = f", or --resume {folder}" if resumable and (folder / CONFIG).exists() else ""
         raise RunError(f"{folder} exists, and is never overwritten: choose another -o{resume}")
     above = next(parent for parent in folder.absolute().parents if parent.exists())
     if not (above.is_dir() and os.access(above, os.W_OK)):

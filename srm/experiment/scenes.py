@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srm.task.compiled import CompiledGrid
+
 if TYPE_CHECKING:
     import gymnasium
 
@@ -54,6 +56,8 @@ def look(env: gymnasium.Env) -> Moment:
     """The environment as it stands."""
     from minigrid.minigrid_env import MiniGridEnv
 
+    if isinstance(env, CompiledGrid):
+        return GridMoment(env.cells, env.pose, env.carried, env.view[..., 0] != 0)
     world = env.unwrapped
     if isinstance(world, MiniGridEnv):
         _, seen = world.gen_obs_grid()

@@ -11,6 +11,7 @@ MAZE = (
     "--ppo.entropy-weight 0.02"  # for every curve of the maze: with 0.01 policies settle before they have dropped a key
 )
 MAZE_MACHINE = "obstructedmaze_4"
+PAPER = "--infer algorithm1"  # the figures are the paper's, and so is the way its holes are inferred
 KEYCORRIDOR = (
     "--constraint sharp"  # what a larger world needs: under `relational`, doors opened and closed may outpay the lock
 )
@@ -27,7 +28,10 @@ def _performance(task: str, handset: str, frames: int, learn: str = "", every: s
     """Algorithm 1 with each learner and network in its line 4, against the same learners on the task's reward, and imitation."""
     nets = [(learner, net) for learner in ("ppo", "agac") for net in ("cnn", "lstm")]
     curves = {
-        **{f"learn-{learner}-{net}": f"learn {task} --learner {learner} --net {net} {learn}" for learner, net in nets},
+        **{
+            f"learn-{learner}-{net}": f"learn {task} {PAPER} --learner {learner} --net {net} {learn}"
+            for learner, net in nets
+        },
         **{f"task-{learner}-{net}": f"train {task} --learner {learner} --net {net}" for learner, net in nets},
         "task-ride": f"train {task} --learner ride",
         "gail": f"train {task} --reward gail {ENTROPY_OF_GAIL}",
@@ -74,15 +78,18 @@ def _random(
 
 def _demonstrations() -> dict[str, str]:
     ways = {
-        **{f"doorkey-{learner}": f"learn doorkey --learner {learner} --stop-at 0.8" for learner in ("ppo", "agac")},
-        "doorkey-none": "learn doorkey --constraint none --stop-at 0.8",
         **{
-            f"keycorridor-{learner}": f"learn keycorridor --learner {learner} --stop-at 0.8"
+            f"doorkey-{learner}": f"learn doorkey {PAPER} --learner {learner} --stop-at 0.8"
             for learner in ("ppo", "agac")
         },
-        "keycorridor-signs": "learn keycorridor --constraint signs --stop-at 0.8",
+        "doorkey-none": f"learn doorkey {PAPER} --constraint none --stop-at 0.8",
         **{
-            f"obstructedmaze-{learner}": f"learn obstructedmaze --machine {MAZE_MACHINE} --learner {learner} {MAZE} --stop-at 0.7"
+            f"keycorridor-{learner}": f"learn keycorridor {PAPER} --learner {learner} --stop-at 0.8"
+            for learner in ("ppo", "agac")
+        },
+        "keycorridor-signs": f"learn keycorridor {PAPER} --constraint signs --stop-at 0.8",
+        **{
+            f"obstructedmaze-{learner}": f"learn obstructedmaze {PAPER} --machine {MAZE_MACHINE} --learner {learner} {MAZE} --stop-at 0.7"
             for learner in ("ppo", "agac")
         },
     }
@@ -91,11 +98,11 @@ def _demonstrations() -> dict[str, str]:
 
 def _constraints() -> dict[str, str]:
     tasks = {
-        "doorkey": ("learn doorkey --frames 1000000", ("relational", "none")),
-        "keycorridor": ("learn keycorridor --frames 4000000", ("relational", "sharp", "signs", "none")),
+        "doorkey": (f"learn doorkey {PAPER} --frames 1000000", ("relational", "none")),
+        "keycorridor": (f"learn keycorridor {PAPER} --frames 4000000", ("relational", "sharp", "signs", "none")),
         # machine 4 has a constraint of its own; the paper's belong to the other three
         "obstructedmaze": (
-            f"learn obstructedmaze --machine obstructedmaze_3 {MAZE}",
+            f"learn obstructedmaze {PAPER} --machine obstructedmaze_3 {MAZE}",
             ("relational", "sharp", "signs", "none"),
         ),
     }
@@ -108,7 +115,7 @@ def _maze_machines() -> dict[str, str]:
     curves: dict[str, str] = {}
     for number in (1, 2, 3, 4):
         constraint = "" if number == 4 else "--constraint sharp"
-        learn = f"learn obstructedmaze --machine obstructedmaze_{number} {constraint} --learner agac --net lstm {MAZE}"
+        learn = f"learn obstructedmaze {PAPER} --machine obstructedmaze_{number} {constraint} --learner agac --net lstm {MAZE}"
         curves[f"learn-{number}"] = learn
         curves[f"full-ppo-{number}"] = (
             f"train ObstructedMaze-Full --reward learnt:learn-{number} {MAZE} --frames 30000000"
@@ -117,6 +124,16 @@ def _maze_machines() -> dict[str, str]:
             f"train ObstructedMaze-Full --reward learnt:learn-{number} --learner agac --net lstm {MAZE} --frames 30000000"
         )
     return curves
+
+
+def _inference() -> dict[str, str]:
+    tasks = {
+        "doorkey": "learn doorkey --frames 1000000 --stop-at 0.92",
+        "keycorridor": "learn keycorridor --frames 3000000 --stop-at 0.82",
+        "obstructedmaze": f"learn obstructedmaze --machine {MAZE_MACHINE} {MAZE} --frames 12000000 --stop-at 0.85",
+    }
+    ways = ("posterior", "algorithm1", "signs", "regression")
+    return {f"{task}-{way}": f"{command} --infer {way}" for task, command in tasks.items() for way in ways}
 
 
 SUITES = {
@@ -130,7 +147,7 @@ SUITES = {
                 "handset": "train keycorridor --reward keycorridor_handset --frames 5000000",
                 "revised": "train keycorridor --reward keycorridor_revised --frames 5000000",
                 "sound": "train keycorridor --reward keycorridor_sound --frames 5000000",
-                "learn": "learn keycorridor --frames 2500000",
+                "learn": f"learn keycorridor {PAPER} --frames 2500000",
                 "learnt": "train keycorridor --reward learnt:learn --frames 5000000",
             },
         ),
@@ -152,7 +169,9 @@ SUITES = {
         _suite(
             "transfer-doorkey",
             "Figure 3(g), question B: does a machine learnt in DoorKey-8x8 teach DoorKey-16x16?",
-            _transfer("learn doorkey --frames 700000", "DoorKey-16x16", "doorkey", "doorkey_handset", 3_000_000),
+            _transfer(
+                f"learn doorkey {PAPER} --frames 700000", "DoorKey-16x16", "doorkey", "doorkey_handset", 3_000_000
+            ),
         ),
         _suite(
             "transfer-keycorridor",
@@ -161,7 +180,7 @@ SUITES = {
                 name if size == "S4R3" or name == "learn" else f"{name}-S6R3": command
                 for size in ("S4R3", "S6R3")
                 for name, command in _transfer(
-                    "learn keycorridor --frames 2500000",
+                    f"learn keycorridor {PAPER} --frames 2500000",
                     f"KeyCorridor{size}",
                     "keycorridor",
                     "keycorridor_sound",
@@ -174,7 +193,7 @@ SUITES = {
             "transfer-obstructedmaze",
             "Figure 3(i), question B: does a machine learnt in ObstructedMaze-2Dlhb teach ObstructedMaze-Full?",
             _transfer(
-                f"learn obstructedmaze --machine {MAZE_MACHINE}",
+                f"learn obstructedmaze {PAPER} --machine {MAZE_MACHINE}",
                 "ObstructedMaze-Full",
                 MAZE_MACHINE,
                 f"{MAZE_MACHINE}_handset",
@@ -197,11 +216,16 @@ SUITES = {
             "Figure 5, question E: do random values that keep the constraint teach as well as learnt ones?",
             {
                 **_random(
-                    "doorkey", "learn doorkey --frames 700000", "DoorKey-16x16", "doorkey", "--net lstm", 3_000_000
+                    "doorkey",
+                    f"learn doorkey {PAPER} --frames 700000",
+                    "DoorKey-16x16",
+                    "doorkey",
+                    "--net lstm",
+                    3_000_000,
                 ),
                 **_random(
                     "keycorridor",
-                    "learn keycorridor --frames 2500000",
+                    f"learn keycorridor {PAPER} --frames 2500000",
                     "KeyCorridorS4R3",
                     "keycorridor",
                     "--learner agac",
@@ -214,6 +238,11 @@ SUITES = {
             "maze-machines",
             "Figure 6, question F: how much depends on which of the four machines of ObstructedMaze is used?",
             _maze_machines(),
+        ),
+        _suite(
+            "inference",
+            "What does inference add? The posterior, Algorithm 1 and two baselines from the same ten demonstrations",
+            _inference(),
         ),
     )
 }

@@ -20,6 +20,8 @@ from srm.experiment.config import from_plain, to_plain
 from srm.experiment.origin import origin
 from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import (
+    DEMONSTRATIONS,
+    MACHINE,
     POLICY,
     Checkpoint,
     RunWriter,
@@ -33,7 +35,7 @@ from srm.experiment.run import (
 from srm.infer.imitation import ImitationConfig
 from srm.infer.random_holes import filled
 from srm.machine.check import refuse_unfit
-from srm.machine.model import Constraint, Machine
+from srm.machine.model import Machine, held_to
 from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
@@ -42,16 +44,10 @@ from srm.train.episodes import Episodes, Recent
 from srm.train.learner import Learner, NotFinite
 from srm.train.loop import Round, train
 from srm.train.make import LearnerConfig
-from srm.train.ppo import PpoConfig
 from srm.trajectory import Demonstrations
 
-MACHINE, DEMONSTRATIONS = "machine.srm", "demonstrations.npz"
 TASK = "task"
 NO_CONSTRAINT = "none"
-
-# Half the rollout of `PpoConfig` and a larger step: half the frames to the same return where the pay is fixed (docs/performance.md).
-# Inference keeps the larger rollouts, which its own learners read too.
-QUICK = PpoConfig(worlds=32, minibatches=4, learning_rate=5e-4, advantage_floor=1e-2)
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Training:
     """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds. Where others keep the second core busy the run soon goes on with one"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
-    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=lambda: LearnerConfig(ppo=QUICK))
+    learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
     imitation: ImitationConfig = field(default_factory=ImitationConfig)
 
     def __post_init__(self) -> None:
@@ -322,12 +318,6 @@ def _machine(training: Training, task: Task) -> Machine:
         machine = held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
     refuse_unfit(machine, task.words, NO_CONSTRAINT)  # values are all that counts here
     return machine
-
-
-def held_to(machine: Machine, kept: Constraint | None) -> Machine:
-    """The machine with the constraint that its values keep as its first, by which whoever loads it judges them."""
-    others = tuple(other for other in machine.constraints if other != kept)
-    return replace(machine, constraints=() if kept is None else (kept, *others))
 
 
 def net_weights(learner: Learner) -> dict[str, np.ndarray]:

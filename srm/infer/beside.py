@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from srm.errors import RunError, SrmError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
-from srm.infer.concretizer import Belief, Concretizer, ConcretizerConfig
+from srm.infer.belief import Belief
+from srm.infer.concretizer import Concretizer, ConcretizerConfig
 from srm.machine.model import Constraint, Machine
 from srm.processes import start_shielded
 from srm.task.vocabulary import Vocabulary
@@ -86,11 +86,11 @@ class Inline(_Paying):
         losses, self._losses = self._losses, {}
         return losses
 
-    def tensors(self) -> dict[str, Tensor]:
-        return self._concretizer.tensors()
+    def arrays(self) -> dict[str, np.ndarray]:
+        return _to_arrays(self._concretizer)
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        self._concretizer.load(tensors)
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        _load_arrays(self._concretizer, arrays)
         self.belief = self._concretizer.belief()
 
     def close(self) -> None:
@@ -126,13 +126,14 @@ class Beside(_Paying):
             self._losses, self.belief = self._receive()
             self._busy = False
 
-    def tensors(self) -> dict[str, Tensor]:
+    def arrays(self) -> dict[str, np.ndarray]:
         self._settle()
-        self._send("tensors")
-        return {name: torch.from_numpy(value) for name, value in self._receive().items()}
+        self._send("arrays")
+        arrays: dict[str, np.ndarray] = self._receive()
+        return arrays
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        self._send("load", {name: value.numpy() for name, value in tensors.items()})
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._send("load", dict(arrays))
         self.belief = self._receive()
 
     def close(self) -> None:
@@ -162,6 +163,14 @@ class Beside(_Paying):
         )
 
 
+def _to_arrays(concretizer: Concretizer) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in concretizer.tensors().items()}
+
+
+def _load_arrays(concretizer: Concretizer, arrays: Mapping[str, np.ndarray]) -> None:
+    concretizer.load({name: torch.from_numpy(value) for name, value in arrays.items()})
+
+
 def _work(pipe: Connection, problem: Problem) -> None:
     """The other process: one answer for each message, until the pipe closes."""
     torch.set_num_threads(1)
@@ -172,10 +181,10 @@ def _work(pipe: Connection, problem: Problem) -> None:
             verb, *arguments = pipe.recv()
             if verb == "learn":
                 pipe.send((concretizer.learn(*arguments), concretizer.belief()))
-            elif verb == "tensors":
-                pipe.send({name: value.numpy() for name, value in concretizer.tensors().items()})
+            elif verb == "arrays":
+                pipe.send(_to_arrays(concretizer))
             else:
-                concretizer.load({name: torch.from_numpy(value) for name, value in arguments[0].items()})
+                _load_arrays(concretizer, arguments[0])
                 pipe.send(concretizer.belief())
     except (EOFError, BrokenPipeError):
         pass

@@ -17,17 +17,20 @@ from torch import Tensor, nn
 from srm.chance import stream
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
+from srm.evaluate.explain import holes_compared
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
+from srm.infer.belief import Belief
+from srm.infer.estimators import Cost
 from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
 from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, Sequences, draw, look, say
-from srm.infer.sampler import Cost, Sampler, SamplerConfig
+from srm.infer.sampler import Sampler, SamplerConfig
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
 from srm.train.learner import Means, load_weights
 from srm.train.optimise import Optimiser
-from srm.trajectory import Demonstrations, Rollout
+from srm.trajectory import Demonstrations, Mask, Rollout
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,6 @@ class ConcretizerConfig:
 
     reward_net: RewardNetConfig = field(default_factory=RewardNetConfig)
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
-
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """What is believed of the holes after a round."""
-
-    mode: Floats  # [H] the most likely assignment that the constraint allows
-    mean: Floats  # [H] before it is brought inside the constraint
-    spread: Floats  # [H]
-    idle: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +56,18 @@ class Side:
         count = max(1, int(self.real.sum()))
         f = self.f[self.real]
         at = self.f[paid.step, paid.world]  # [N]
-        error = paid.pay - idle - at  # [K, N]
+        slope = paid.coefficients.dense()  # [K, N, H]
+        across = slope.transpose(0, 2, 1)
+        rest = (
+            paid.pay - np.einsum("knh,kh->kn", slope, assignments) - idle - at
+        )  # [K, N] the error if every hole were 0
         silent = np.square(idle + f).sum() - np.square(idle + at).sum()
-        value = (silent + np.square(error).sum(axis=1)) / (2 * count)
-        by_assignment = paid.coefficients.pull(error) / count
-        by_idle = (count * idle + f.sum() - paid.pay.sum(axis=1).mean()) / count
-        return Cost(value, by_assignment, float(by_idle))
+        return Cost(
+            square=across @ slope / count,
+            linear=(across @ rest[..., None])[..., 0] / count,
+            constant=(silent + np.square(rest).sum(axis=1)) / (2 * count),
+            by_idle=float(idle + (f.sum() - paid.pay.sum(axis=1).mean()) / count),
+        )
 
 
 class Concretizer:
@@ -89,7 +88,7 @@ class Concretizer:
         shape = self.demonstrated.views.shape[2:]
         self.net = RewardNet(shape, actions, config.reward_net, _seed(seed, "reward net"))
         self.sampler = Sampler(
-            Polytope.of(machine, constraint), len(machine.holes), config.sampler, _seed(seed, "assignments")
+            Polytope.of(machine, constraint), _guard_holes(machine), config.sampler, _seed(seed, "assignments")
         )
         self.net_adam = _adam(self.net, config.reward_net.learning_rate)
         self.sampler_adam = _adam(self.sampler, config.sampler.learning_rate)
@@ -156,8 +155,7 @@ class Concretizer:
     def _fit_sampler(self, theirs: Side, mine: Side, effort: int, chance: np.random.Generator) -> dict[str, float]:
         def cost_of(assignments: Floats, idle: float) -> Cost:
             # each side is a mean of its own: 170 demonstrated steps would drown in 8,000 of the policy
-            a, b = theirs.cost(assignments, idle), mine.cost(assignments, idle)
-            return Cost(a.value + b.value, a.by_assignment + b.by_assignment, a.by_idle + b.by_idle)
+            return theirs.cost(assignments, idle) + mine.cost(assignments, idle)
 
         means = Means()
         for _ in range(self.config.sampler.steps * effort):
@@ -193,14 +191,21 @@ class _Lesson:
     pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
 
     def draw(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[Sequences, Tensor]:
-        """Some sequences, and eps: one for each, since the paper adds the same to every reward of a trajectory."""
+        """Some sequences [S, N], and eps [N] or [S, N]."""
         parts = draw(self.seen, config, chance)
-        return parts, torch.from_numpy(chance.standard_normal(parts.index.shape[1])).float()
+        shape = parts.index.shape if config.noise == "step" else parts.index.shape[1:]
+        return parts, torch.from_numpy(chance.standard_normal(shape)).float()
 
     def judge(self, parts: Sequences, noise: Tensor, f: Tensor, floor: float | None) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of the sequences' real steps, and J_soft on them."""
         logits = logit_expert_high(f, noise, parts.of(self.log_prob), floor)
         return logits[parts.real], loss_soft(parts.of(self.pay)[parts.real], 0.0, f[parts.real])
+
+
+def _guard_holes(machine: Machine) -> Mask:
+    """Which holes some guard reads, [H]."""
+    read = {name for _, rule, _ in machine.rules for name in holes_compared(machine, rule.guard)}
+    return np.array([name in read for name in machine.hole_names], np.bool_)
 
 
 def _all(rollout: Rollout) -> np.ndarray:

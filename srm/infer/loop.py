@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from srm.infer.concretizer import Belief, ConcretizerConfig
+from srm.infer.belief import Belief
+from srm.infer.concretizer import ConcretizerConfig
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Rollout
 
@@ -30,20 +31,31 @@ class InferConfig(ConcretizerConfig):
         ONE_OR_MORE.refuse_outside(self, "--", "warm_up_effort")
 
     def as_printed(self) -> InferConfig:
-        """The paper's algorithm without what was found to matter since; see docs/algorithm.md."""
+        """The paper's side of every setting of f and q; docs/algorithm.md lists where the algorithm differs all the same."""
         return replace(
             self,
             warm_up=0,
             reward_net=replace(
-                self.reward_net, trunk="paper", cells="ids", logits="sigmoid", soft_weight=1.0, floor=None
+                self.reward_net,
+                trunk="paper",
+                cells="ids",
+                units=128,
+                logits="sigmoid",
+                noise="step",
+                steps=1,
+                soft_weight=1.0,
+                floor=None,
             ),
             sampler=replace(
                 self.sampler,
+                steps=1,
                 learning_rate=3e-4,
                 estimator="score_plain",
                 constrain="penalise",
                 penalty=1e8,
                 start_at_zero=False,
+                spread=1.0,
+                bounded=False,
             ),
         )
 

@@ -15,6 +15,7 @@ import quadprog
 from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
 from srm.machine.model import Constraint, Machine
+from srm.trajectory import Mask
 
 Floats = npt.NDArray[np.float64]
 TIGHT = 1e-9  # an atom this close to its bound is met with equality
@@ -55,6 +56,16 @@ class Polytope:
             rows = self.a[sorted(active)]
             self._slopes[active] = np.eye(self.a.shape[1]) - np.linalg.pinv(rows) @ rows
         return self._slopes[active]
+
+    def coupled(self, holes: Mask) -> Mask:
+        """These holes [H] and all whose move can move one of them: holes of one atom are coupled, and so is what they are coupled with."""
+        reached = holes.copy()
+        rows = self.a != 0
+        while True:
+            further = reached | rows[(rows & reached).any(axis=1)].any(axis=0)
+            if (further == reached).all():
+                return reached
+            reached = further
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:

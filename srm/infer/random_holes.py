@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 import torch
-from scipy.optimize import linprog
 
 from srm.chance import stream
 from srm.errors import AssignmentError
@@ -60,6 +59,8 @@ def uniform(polytope: Polytope, holes: int, chance: np.random.Generator, boxed: 
 
 def _middle(a: Floats, b: Floats) -> Floats:
     """The centre of the largest ball inside {h : a h <= b}."""
+    from scipy.optimize import linprog
+
     holes = a.shape[1]
     wide = np.column_stack([a, np.linalg.norm(a, axis=1)])
     found = linprog([*np.zeros(holes), -1.0], A_ub=wide, b_ub=b, bounds=[(None, None)] * holes + [(0, None)])

@@ -1,12 +1,12 @@
 """f: how likely an expert would have been to act as was acted, given all it had seen in the episode.
 
-    views -> trunk -> LSTM (64 + 64 numbers of memory) -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
+    views -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
 
-For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2, with the max-pool
-after the first that the usual MiniGrid network has. Any other view is taken as plain numbers. f is trained on sequences of 8 steps
-that begin with the memory it had there when the round began.
+For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other view is
+taken as plain numbers. f is trained on sequences of 8 steps that begin with the memory it had there when the round began.
 
     T steps   B worlds   S steps of N sequences   R frames, each [D] (a view as the trunk takes it)
+    U units of the LSTM, which remembers 2 U numbers
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import max_pool2d
 
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.batches import looks
 from srm.train.cells import CellConvolutions, Encoding, encode, features
 from srm.trajectory import Mask, Rollout
-
-MEMORY = 64
 
 
 @dataclass(frozen=True)
@@ -41,8 +38,13 @@ class RewardNetConfig:
     """what bounds the logits: 3 tanh(x / 3), a sigmoid as printed (on whose plateau f hardly learns), or nothing"""
     memory: bool = True
     """whether what was seen earlier in the episode counts"""
+    units: int = 64
+    """of the LSTM; 64 remember 128 numbers, which is one reading of the printed state of 128, and 128 units are the other"""
+    noise: Literal["sequence", "step"] = "sequence"
+    """what shares one eps in the discriminator: a sequence, since the paper's text adds the same to all rewards of a trajectory; or each
+    step has its own, as in the printed line 6"""
     steps: int = 16
-    """gradient steps of a round"""
+    """gradient steps of a round, of which line 7 prints one"""
     sequences: int = 128
     """sequences of the rollout, and at most as many of the demonstrations, in a gradient step"""
     recurrence: int = 8
@@ -56,7 +58,7 @@ class RewardNetConfig:
 
     def __post_init__(self) -> None:
         prefix = "reward-net."  # the end of a flag: it is --imitation.reward-net. too
-        ONE_OR_MORE.refuse_outside(self, prefix, "steps", "sequences", "recurrence")
+        ONE_OR_MORE.refuse_outside(self, prefix, "units", "steps", "sequences", "recurrence")
         ABOVE_ZERO.refuse_outside(self, prefix, "learning_rate")
         ZERO_OR_MORE.refuse_outside(self, prefix, "soft_weight")
         NUMBER.refuse_outside(self, prefix, "floor")
@@ -81,7 +83,10 @@ class StridedTrunk(nn.Module):
 
 
 class PaperTrunk(nn.Module):
-    """MiniGrid's view through the paper's convolutions: 64 numbers."""
+    """MiniGrid's view through the paper's convolutions: 64 numbers for each place that they end at, 1,024 of a 7x7 view.
+
+    No pooling is printed; the ReLUs between them are a guess.
+    """
 
     features: Tensor
 
@@ -92,8 +97,7 @@ class PaperTrunk(nn.Module):
         self.first = nn.Conv2d(self.features.shape[1], 16, 2)
         self.second = nn.Conv2d(16, 32, 2)
         self.third = nn.Conv2d(32, 64, 2)
-        width, height = ((side - 1) // 2 - 2 for side in shape[:2])
-        self.out = 64 * width * height
+        self.out = 64 * (shape[0] - 3) * (shape[1] - 3)
 
     def prepare(self, views: np.ndarray) -> np.ndarray:
         return encode(views)
@@ -101,8 +105,9 @@ class PaperTrunk(nn.Module):
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
         cells = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
         x = cells.view(len(rows), *self.shape[:2], -1).permute(0, 3, 1, 2)
-        x = max_pool2d(torch.relu(self.first(x)), 2)
-        return torch.relu(self.third(torch.relu(self.second(x)))).flatten(1)
+        for layer in (self.first, self.second, self.third):
+            x = torch.relu(layer(x))
+        return x.flatten(1)
 
 
 class PlainTrunk(nn.Module):
@@ -146,9 +151,9 @@ class RewardNet(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.trunk = _trunk(view_shape, config, seed)
-            self.lstm = nn.LSTMCell(self.trunk.out, MEMORY)
+            self.lstm = nn.LSTMCell(self.trunk.out, config.units)
             self.head = nn.Sequential(
-                nn.Linear(MEMORY, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
+                nn.Linear(config.units, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
             )
 
     def prepare(self, views: np.ndarray) -> Views:
@@ -157,7 +162,7 @@ class RewardNet(nn.Module):
         return Views(frames, looks(frames, np.arange(len(frames))[:, None]))
 
     def forward(self, views: Views, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 128] before each step and after the last.
+        """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 2 U] before each step and after the last.
 
         `rows` [S * N] of the views are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
         """
@@ -167,7 +172,7 @@ class RewardNet(nn.Module):
         kept = (~begins).float()[..., None] * self.config.memory
         hidden, memories = [], [memory]
         for t in range(steps):
-            h, c = (memories[-1] * kept[t]).split(MEMORY, dim=1)
+            h, c = (memories[-1] * kept[t]).split(self.config.units, dim=1)
             h, c = self.lstm(seen[t], (h, c))
             hidden.append(h)
             memories.append(torch.cat([h, c], dim=1))
@@ -187,7 +192,7 @@ class Seen:
     actions: Tensor  # [T, B]
     begins: Tensor  # [T, B]
     real: Tensor  # [T, B]
-    memory: Tensor  # [T + 1, B, 128] before each step, and after the last
+    memory: Tensor  # [T + 1, B, 2 U] before each step, and after the last
     f: Tensor  # [T, B] log-likelihood of each action
 
 
@@ -197,14 +202,14 @@ def look(
 ) -> Seen:
     """f along a whole rollout.
 
-    `first` [B] says which worlds begin an episode with it, `memory` [B, 128] what f remembers of the others; `views` spares
+    `first` [B] says which worlds begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `views` spares
     preparing them again.
     """
     steps, worlds = rollout.actions.shape
     if views is None:
         views = net.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
     if memory is None:
-        memory = torch.zeros(worlds, 2 * MEMORY)
+        memory = torch.zeros(worlds, 2 * net.config.units)
     fresh = rollout.fresh()[:-1]
     fresh[0] = first
     begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
@@ -218,7 +223,7 @@ class Follower:
 
     def __init__(self, net: RewardNet) -> None:
         self._net = net
-        self._memory: Tensor | None = None  # [B, 128] after the last rollout
+        self._memory: Tensor | None = None  # [B, 2 U] after the last rollout
         self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
 
     def look(self, rollout: Rollout, views: Views | None = None) -> Seen:
@@ -240,7 +245,7 @@ class Sequences:
     actions: Tensor  # [S, N]
     begins: Tensor  # [S, N]
     real: Tensor  # [S, N]
-    memory: Tensor  # [N, 128]
+    memory: Tensor  # [N, 2 U]
 
     def of(self, array: np.ndarray) -> Tensor:
         """What an array [T, B] has at these steps, [S, N]."""

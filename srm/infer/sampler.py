@@ -3,7 +3,7 @@
     ones(20) -> 64 tanh -> 64 tanh -> mean [H], log-variance [H], c
 
 The machine is shown the nearest assignment that the constraint allows, both for the mode and for each draw, so the constraint
-holds at every round by construction; estimators stay unbiased, since the projection is part of what is being estimated. A small
+holds at every round by construction; the projection is part of what `srm.infer.estimators` take the gradient of. A small
 penalty keeps the raw mean near what is allowed. (Penalising alone, with the printed weight of 1e8, fills Adam's second moment with
 1e16 at the first broken atom, and the mean hardly moves again.)
 """
@@ -12,18 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.infer.objectives import entropy, log_density, loss_con, score_estimate
+from srm.errors import SettingError
+from srm.infer.estimators import FEWEST_MIXED, Cost, Draws, mixed, pathwise, score
+from srm.infer.objectives import entropy, loss_con
 from srm.infer.project import Floats, Polytope
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
+from srm.trajectory import Mask
 
 ONES = 20  # numbers of the constant input
-WIDEST, NARROWEST = 0.0, -10.0  # log-variance: nobody is surer than 0.7 %, and a hole nobody exercises stays finite
+WIDEST, NARROWEST = (
+    0.0,
+    -10.0,
+)  # log-variance: a spread of at most 1, since entropy widens a hole that no data reaches, and at least 0.7 %
 
 
 @dataclass(frozen=True)
@@ -33,13 +40,14 @@ class SamplerConfig:
     samples: int = 16
     """K, assignments drawn for each gradient step"""
     steps: int = 8
-    """gradient steps of a round; each costs little, since pay is affine in the holes"""
+    """gradient steps of a round, of which line 8 prints one; each costs little, since pay is affine in the holes"""
     learning_rate: float = 1e-3
     """beta (the paper prints 3e-4)"""
     entropy_weight: float = 1e-2
     """of q's entropy, which keeps the spread from vanishing"""
-    estimator: Literal["pathwise", "score", "score_plain"] = "pathwise"
-    """gradient of J_soft: through the pay, by the score function with a leave-one-out baseline, or without one as printed"""
+    estimator: Literal["mixed", "pathwise", "score", "score_plain"] = "mixed"
+    """gradient of J_soft. mixed: through the pay, and by the score function for what guards change; pathwise: through the pay alone, which never
+    learns a hole that only guards read; score: by the score function with a leave-one-out baseline; score_plain: without one, as printed"""
     constrain: Literal["project", "penalise"] = "project"
     """keep the constraint exactly by projection, or by a penalty alone as printed"""
     penalty: float = 1.0
@@ -47,7 +55,9 @@ class SamplerConfig:
     start_at_zero: bool = True
     """begin with a mean of exactly 0; a policy is quick to avoid whatever starts a hair below it"""
     spread: float = 0.4
-    """standard deviation of each hole in the beginning"""
+    """standard deviation of each hole in the beginning (the paper prints none; 1 leaves the network's first output as it is)"""
+    bounded: bool = True
+    """keep every standard deviation between 0.007 and 1; the paper prints no bounds"""
 
     def __post_init__(self) -> None:
         prefix = "--sampler."
@@ -55,6 +65,10 @@ class SamplerConfig:
         ABOVE_ZERO.refuse_outside(self, prefix, "learning_rate")
         ZERO_OR_MORE.refuse_outside(self, prefix, "entropy_weight", "penalty")
         SHARE_ABOVE_ZERO.refuse_outside(self, prefix, "spread")
+        if self.estimator == "mixed" and self.samples < FEWEST_MIXED:
+            raise SettingError(
+                f"{prefix}samples {self.samples}: {prefix}estimator mixed needs {FEWEST_MIXED} or more; give more, or another estimator"
+            )
 
 
 class _Bounded(torch.autograd.Function):
@@ -75,21 +89,15 @@ class _Bounded(torch.autograd.Function):
         return gradient.masked_fill(outwards, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Cost:
-    """J_soft under K assignments, and how it changes with them and with c (guards held fixed)."""
-
-    value: Floats  # [K]
-    by_assignment: Floats  # [K, H]
-    by_idle: float  # of the mean over K
-
-
 class Sampler(nn.Module):
-    """q_phi. `polytope` says what the constraint allows."""
+    """q_phi. `polytope` says what the constraint allows, `guard_holes` [H] which holes some guard reads."""
 
-    def __init__(self, polytope: Polytope, holes: int, config: SamplerConfig, seed: int) -> None:
+    def __init__(self, polytope: Polytope, guard_holes: Mask, config: SamplerConfig, seed: int) -> None:
         super().__init__()
+        holes = len(guard_holes)
         self.polytope, self.holes, self.config = polytope, holes, config
+        # the projection carries a move of one coordinate over to every hole that it is coupled with
+        self.deciding = polytope.coupled(guard_holes) if config.constrain == "project" else guard_holes
         generator = torch.Generator().manual_seed(seed)
         first, second, self.head = nn.Linear(ONES, 64), nn.Linear(64, 64), nn.Linear(64, 2 * holes + 1)
         self.hidden = nn.Sequential(first, nn.Tanh(), second, nn.Tanh())
@@ -101,13 +109,13 @@ class Sampler(nn.Module):
         with torch.no_grad():
             if config.start_at_zero:
                 self.head.weight.zero_()
-            self.head.bias[holes : 2 * holes] = 2 * float(np.log(config.spread))
+            self.head.bias[holes : 2 * holes] = 2 * log(config.spread)
 
     def forward(self) -> tuple[Tensor, Tensor, Tensor]:
         """mean [H], log-variance [H], c."""
         said = self.head(self.hidden(self.ones))
         mean, log_variance, idle = said.split([self.holes, self.holes, 1])
-        return mean, _Bounded.apply(log_variance), idle.squeeze(0)
+        return mean, _Bounded.apply(log_variance) if self.config.bounded else log_variance, idle.squeeze(0)
 
     @torch.no_grad()
     def mode(self) -> Floats:
@@ -133,35 +141,33 @@ class Sampler(nn.Module):
         """Assignments [K, H] as the machine is shown them."""
         with torch.no_grad():
             mean, log_variance, _ = self()
-        return self.allowed(self._raw(mean, log_variance, count, chance)[0])[0]
+        return self.draws(mean, log_variance, count, chance).h
 
-    def _raw(
-        self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator
-    ) -> tuple[Floats, Floats]:
+    def draws(self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator) -> Draws:
         noise = chance.standard_normal((count, self.holes))
         deviation = (0.5 * log_variance).exp().detach().double().numpy()
-        return mean.detach().double().numpy() + deviation * noise, noise
+        z = mean.detach().double().numpy() + deviation * noise
+        return Draws(z, noise, *self.allowed(z))
 
     def loss(
         self, cost_of: Callable[[Floats, float], Cost], chance: np.random.Generator
     ) -> tuple[Tensor, dict[str, float]]:
         """J_soft + penalty - entropy from K fresh draws (line 8); `cost_of(assignments, c)` is J_soft under each of them."""
         mean, log_variance, idle = self()
-        z, noise = self._raw(mean, log_variance, self.config.samples, chance)
-        shown, slopes = self.allowed(z)
-        cost = cost_of(shown, idle.item())
-        soft = self._soft(cost, z, noise, slopes, mean, log_variance) + cost.by_idle * idle
+        draws = self.draws(mean, log_variance, self.config.samples, chance)
+        cost = cost_of(draws.h, idle.item())
+        soft = self.soft(cost, draws, mean, log_variance) + cost.by_idle * idle
         a, b = (torch.from_numpy(part).float() for part in self.polytope.bounds)
         con = loss_con(mean, a, b)
         spread = entropy(log_variance)
         total = soft + self.config.penalty * con - self.config.entropy_weight * spread
-        return total, {"loss_soft": float(cost.value.mean()), "loss_con": con.item(), "entropy_q": spread.item()}
+        value = float(np.diagonal(cost.values(draws.h)).mean())
+        return total, {"loss_soft": value, "loss_con": con.item(), "entropy_q": spread.item()}
 
-    def _soft(self, cost: Cost, z: Floats, noise: Floats, slopes: Floats, mean: Tensor, log_variance: Tensor) -> Tensor:
+    def soft(self, cost: Cost, draws: Draws, mean: Tensor, log_variance: Tensor) -> Tensor:
         """A scalar with the gradient of E[J_soft] by the estimator of the config."""
+        if self.config.estimator == "mixed":
+            return mixed(cost, draws, mean, log_variance, self.deciding)
         if self.config.estimator == "pathwise":
-            by_z = torch.from_numpy(np.einsum("kij,ki->kj", slopes, cost.by_assignment)).float()  # [K, H]
-            moved = mean + (0.5 * log_variance).exp() * torch.from_numpy(noise).float()
-            return (by_z * moved).sum(dim=1).mean()
-        log_q = log_density(torch.from_numpy(z).float(), mean, log_variance)
-        return score_estimate(log_q, torch.from_numpy(cost.value).float(), baseline=self.config.estimator == "score")
+            return pathwise(cost, draws, mean, log_variance)
+        return score(cost, draws, mean, log_variance, baseline=self.config.estimator == "score")

@@ -45,7 +45,7 @@ DEFAULT_SPACE = Space(-5.0, 5.0)
 
 @dataclass(frozen=True)
 class Hole:
-    """A number the designer does not know; once inferred it has a value, and how sure we are of it."""
+    """A number the designer does not know; once inferred it has a value, and the spread of its draws."""
 
     name: str
     value: float | None = None
@@ -330,6 +330,16 @@ class Machine:
         from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them
 
         return machine_text(self)
+
+
+def held_to(machine: Machine, kept: Constraint | None) -> Machine:
+    """The machine with the constraint that its values keep as its first, by which whoever loads it judges them.
+
+    It takes the place of the machine's own of that name, which may have fewer atoms.
+    """
+    if kept is None:
+        return replace(machine, constraints=())
+    return replace(machine, constraints=(kept, *(other for other in machine.constraints if other.name != kept.name)))
 
 
 class InvalidMachine(MachineError):

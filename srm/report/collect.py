@@ -130,7 +130,7 @@ def find_runs(folders: Sequence[Path]) -> list[Run]:
     for folder in folders:
         if not folder.is_dir():
             raise RunError(f"{folder}: there is no such folder; give runs that {MAKE} made")
-        below = sorted(_runs_below(folder, DEPTH), key=_in_order)
+        below = [path for path in sorted(_runs_below(folder, DEPTH), key=_in_order) if _has_curve(path)]
         if not below:
             raise RunError(
                 f"{folder} is not a run: it has no {CONFIG}, nor has a folder in it; give runs that {MAKE} made"
@@ -147,6 +147,11 @@ def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
         for entry in os.scandir(folder):
             if entry.is_dir() and not entry.name.startswith("."):
                 yield from _runs_below(folder / entry.name, depth - 1)
+
+
+def _has_curve(folder: Path) -> bool:
+    """Whether there is anything to compare: `srm infer` trains nothing."""
+    return read_config(folder).get("kind") != "infer"
 
 
 def _in_order(path: Path) -> list[tuple[str, int]]:

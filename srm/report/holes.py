@@ -11,10 +11,10 @@ from srm.report.strip import Scale, interval
 
 
 def posterior_table(posterior: Mapping[str, Any]) -> Markup:
-    """One row a hole: value, spread, interval, and how often the pay of a step depended on it."""
+    """One row a hole: value, spread and quantiles of draws of q, and how often the pay of a step depended on it."""
     holes, levels = posterior["holes"], posterior["quantiles"]
     scale = Scale.of([*(q for hole in holes for q in hole["quantiles"]), *(hole["value"] for hole in holes), 0.0])
-    percent = f"{100 * (levels[-1] - levels[0]):.0f} % interval"
+    percent = f"{100 * (levels[-1] - levels[0]):.0f} % of draws"
     heads = ["hole", "value", "spread", percent, "demonstrated", "played", "set by"]
     rows = [
         [

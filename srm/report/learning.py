@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from srm.experiment.run import write_bytes
+from srm.experiment.run import POSTERIOR, write_bytes
 from srm.machine.draw import svg
 from srm.machine.model import Constraint
 from srm.report.checks import findings, margin_table, summary
@@ -21,7 +22,7 @@ from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, duration, number, share, whole
 from srm.report.page import Section, page
 from srm.report.paid import paid_tables
-from srm.report.run import Columns, LearningRun, evenly, flattened, read_run
+from srm.report.run import SAMPLED, Columns, LearningRun, evenly, flattened, read_run
 
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
@@ -111,7 +112,7 @@ def _figures(run: LearningRun) -> Iterator[Markup]:
         "time": duration(known["seconds"]),
         "frames a second": whole(known["frames"] / known["seconds"]) if known["seconds"] else "–",
     }
-    if run.posterior and run.posterior["margin"] is not None:
+    if run.posterior and run.posterior.get("margin") is not None:
         told["margin of the constraint"] = number(run.posterior["margin"])
     for name, value in told.items():
         yield tag("div", tag("dt", name), tag("dd", value))
@@ -139,14 +140,20 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         "holes",
         "Holes over time",
         tag("div", id="hole-charts"),
-        "The value that paid the policy, and one spread of the sampler to either side, before its draws are brought "
-        "inside the constraint; all on one scale.",
+        f"The value that paid the policy, and one spread of {_spread(run)} to either side; all on one scale.",
     )
     yield _machine(run)
+    yield from _posterior(run)
     yield _checks(run)
     yield _paid(run)
     yield _replay(run)
     yield _configuration(run)
+
+
+def _spread(run: LearningRun) -> str:
+    if run.settings.get("infer") == SAMPLED:
+        return "the posterior"
+    return "the sampler, before its draws are brought inside the constraint,"
 
 
 def _machine(run: LearningRun) -> Section:
@@ -155,12 +162,28 @@ def _machine(run: LearningRun) -> Section:
     region = tag("div", drawing, class_="scroll drawing", role="region", aria_label="The machine, drawn", tabindex="0")
     if run.posterior is None:
         return Section("machine", "Machine", region)
-    unsure = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
-    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it."
-    if unsure:
-        told = ", ".join(f"?{name}" for name in unsure)
-        note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unsure) == 1 else 'them'}."
+    if run.is_sampled:
+        return Section("machine", "Learnt machine", region)
+    unexercised = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
+    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it. "
+    note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
+    if unexercised:
+        told = ", ".join(f"?{name}" for name in unexercised)
+        note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unexercised) == 1 else 'them'}."
     return Section("machine", "Learnt machine", join([region, posterior_table(run.posterior)]), note)
+
+
+def _posterior(run: LearningRun) -> Iterator[Section]:
+    """What draws say of the holes, where they were drawn; Algorithm 1 has its table."""
+    if not run.is_sampled or run.learnt is None:
+        return
+    from srm.report.posterior import posterior_sections, read_summary, refuse_other_machine, warning
+
+    summary = read_summary(run.folder / POSTERIOR)
+    refuse_other_machine(run.folder, summary, run.learnt)
+    first, *others = posterior_sections(summary, run.learnt, _constraint(run))
+    yield replace(first, body=join([warning(summary), first.body]))
+    yield from others
 
 
 def _constraint(run: LearningRun) -> Constraint | None:
@@ -168,6 +191,8 @@ def _constraint(run: LearningRun) -> Constraint | None:
     if run.posterior is None:
         return run.machine.constraint()
     name = run.posterior["constraint"]
+    if run.is_sampled and run.learnt is not None:
+        return None if name is None else run.learnt.constraint()  # with the atoms that forbid farming
     return None if name is None else run.machine.constraint(name)
 
 

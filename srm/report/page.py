@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -30,7 +30,7 @@ class Section:
 def page(
     title: str, header: Markup, sections: Sequence[Section], scripts: Sequence[str], data: Mapping[str, Any]
 ) -> str:
-    """`scripts` are names of files in `assets`, in order; each entry of `data` can be read by them under its name."""
+    """`scripts` are names of files in `assets`, in order; each entry of `data` can be read by them under its name. A page may do without."""
     script = "(() => {\n'use strict';\n" + "\n".join(_asset(f"{name}.js") for name in scripts) + "})();\n"
     links = join(tag("a", section.title, href=f"#{section.id}") for section in sections)
     head = join(
@@ -50,13 +50,17 @@ def page(
             header,
             tag("nav", links, aria_label="Parts of this page"),
             tag("main", join((_section(section) for section in sections), "\n")),
-            tag("noscript", "Charts and the replay are drawn by a script; the tables can be read without it."),
-            *(embed(name, value) for name, value in data.items()),
-            tag("script", Markup(script)),
+            *(_scripted(script, data) if scripts else ()),
         ],
         "\n",
     )
     return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+
+
+def _scripted(script: str, data: Mapping[str, Any]) -> Iterator[Markup]:
+    yield tag("noscript", "Charts and the replay are drawn by a script; the tables can be read without it.")
+    yield from (embed(name, value) for name, value in data.items())
+    yield tag("script", Markup(script))
 
 
 def embed(name: str, value: Any) -> Markup:

@@ -10,17 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, LOG, SUMMARY, read_config
+from srm.experiment.run import CONFIG, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.machine.model import Machine
 from srm.machine.parse import load
 
-MACHINE, LEARNT, POSTERIOR, CHECK, EPISODES = (
-    "machine.srm",
-    "learnt.srm",
-    "posterior.json",
-    "check.json",
-    "episodes.json",
-)
+CHECK, EPISODES = "check.json", "episodes.json"
 SUITE = "suite.json"  # of a folder that holds the runs of a suite
 REQUIRED = {  # what a page reads of each
     LOG: ("round", "frames", "seconds", "return", "success"),
@@ -30,6 +24,7 @@ REQUIRED = {  # what a page reads of each
     SUITE: ("title", "curves"),
     SUMMARY: ("frames", "seconds", "return", "success"),
 }
+SAMPLED = "posterior"  # the kind of a posterior.json that holds draws' summaries; Algorithm 1 writes none, or its own
 Columns = Mapping[str, list[float | None]]  # of the log, by name; None: not known
 
 
@@ -59,6 +54,11 @@ class LearningRun:
     @property
     def rounds(self) -> int:
         return len(self.log["round"])
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether its posterior are draws."""
+        return self.posterior is not None and self.posterior.get("kind") == SAMPLED
 
     def last(self, column: str) -> float | None:
         """The last value of a column of the log that is known."""
@@ -151,7 +151,10 @@ def read_json(path: Path) -> Mapping[str, Any] | None:
 
 
 def require(path: Path, found: Container[str]) -> None:
-    missing = [name for name in REQUIRED[path.name] if name not in found]
+    required = REQUIRED[path.name]
+    if isinstance(found, Mapping) and found.get("kind") == SAMPLED:
+        required = ("constraint", "holes")
+    missing = [name for name in required if name not in found]
     if missing:
         raise RunError(f"{path} has no {', '.join(missing)}, so another version wrote it; learn again with this one")
 

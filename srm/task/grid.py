@@ -76,3 +76,13 @@ def layout_of(world: Any) -> Layout | None:
         return Layout(MAZE_ONE_DOOR, *size, *rooms, in_box=world.key_in_box, blocked=world.blocked)
     kind = MAZE_KEYS_LAST if isinstance(world, ObstructedMaze_Full_V1) else MAZE
     return Layout(kind, *size, *rooms, world.agent_room, world.key_in_box, world.blocked, world.num_quarters)
+
+
+def inside_of(world: Any) -> np.ndarray:
+    """[W, H] what the boxes of an environment of MiniGrid hold, as `inside` above has it."""
+    from minigrid.core.constants import COLOR_TO_IDX
+
+    things = world.grid.grid  # row by row
+    held = [thing.contains if thing is not None and thing.type == "box" else None for thing in things]
+    inside = np.array([1 + COLOR_TO_IDX[key.color] if key is not None else 0 for key in held], np.uint8)
+    return inside.reshape(world.grid.height, world.grid.width).T

@@ -124,14 +124,18 @@ class GridWorlds:
         self.env_id, self.count = env_id, count
         self._step = extension("srm.task._grid").step
         self._layout, self._seed = layout.numbers, seed
-        self._agent = np.zeros((count, 3), np.int16)
-        self._state = (
-            np.zeros((count, layout.width, layout.height, 3), np.uint8),  # cells
-            np.zeros((count, layout.width, layout.height), np.uint8),  # inside
-            self._agent,
-            np.zeros((count, 4), np.uint8),  # carried
-            np.zeros(count, np.int32),  # steps
-        )
+        self._chance = stream(seed, "worlds").integers(2**64, size=count, dtype=np.uint64)
+        self.cells = np.zeros((count, layout.width, layout.height, 3), np.uint8)
+        self.agent, self.carried = np.zeros((count, 3), np.int16), np.zeros((count, 4), np.uint8)
+        self._inside, self._steps = np.zeros(self.cells.shape[:3], np.uint8), np.zeros(count, np.int32)
+        self._state = (self.cells, self._inside, self.agent, self.carried, self._steps)
+
+    def begin_as(self, environments: Sequence[Any]) -> None:
+        """Every world begins the episode that its MiniGrid environment was reset to."""
+        for b, world in enumerate(environments):
+            self.cells[b], self._inside[b], self.agent[b] = world.grid.encode(), grid.inside_of(world), place_of(world)
+        self.carried[:], self._steps[:] = 0, 0
+        self._over = np.zeros(self.count, np.bool_)
 
     def reset(self) -> tuple[Views, Numbers]:
         self._chance = stream(self._seed, "worlds").integers(2**64, size=self.count, dtype=np.uint64)
@@ -147,7 +151,7 @@ class GridWorlds:
         if taken.shape != (self.count,):
             raise TaskError(f"actions {list(taken.shape)}: {self.count} worlds take one each, [{self.count}]")
         self._step(*self._state, self._chance, over, taken, self._layout, reward, ended, cut, views)
-        self._over, places = ended | cut, self._agent.copy()
+        self._over, places = ended | cut, self.agent.copy()
         return Step(views, places, reward, ended, cut, ~over, *_no_finals(views, places))
 
     def close(self) -> None:

@@ -19,14 +19,16 @@ class Actor:
         self._net, self._greedy = net, greedy
         self._chance = stream(seed, "actions of recorded episodes")
         self._memory = torch.zeros(1, net.memory)
+        self._blanks = np.tile(net.blank(), (net.lags, 1))  # the frames before the beginning
+        self._frames = self._blanks  # newest first
+        self._rows = np.arange(net.lags, dtype=np.uint32)[None]
 
     def __call__(self, views: Sequence[Views]) -> int:
         net, begins = self._net, len(views) == 1
-        shown = list(views[-net.lags :])[::-1]  # newest first
-        frames = np.stack([*(net.encode(view) for view in shown), net.blank()])
-        rows = np.minimum(np.arange(net.lags), len(shown)).astype(np.uint32)[None]  # blanks before the beginning
+        earlier = self._blanks if begins else self._frames
+        self._frames = np.concatenate([net.encode(views[-1])[None], earlier[:-1]])
         with torch.no_grad():
-            said, self._memory = net(Seen(frames, rows, self._memory, torch.tensor([[begins]])))
+            said, self._memory = net(Seen(self._frames, self._rows, self._memory, torch.tensor([[begins]])))
         logits = said["logits"][0].numpy()
         noise = 0.0 if self._greedy else self._chance.gumbel(size=logits.shape)
         return int((logits + noise).argmax())

@@ -26,15 +26,15 @@ from srm.trajectory import Rollout
 class PpoConfig:
     """How PPO learns."""
 
-    worlds: int = 64
-    """B, worlds played side by side (AGAC's code plays one, torch-ac 16: on one core many small passes cost most)"""
+    worlds: int = 32
+    """B, worlds played side by side (AGAC's code plays one, torch-ac 16; 64 take half as many frames again to the same return)"""
     steps: int = 128
     """T, steps of each world in a rollout"""
     epochs: int = 4
     """times that each rollout is learnt from"""
-    minibatches: int = 8
+    minibatches: int = 4
     """gradient steps of each epoch"""
-    learning_rate: float = 3e-4
+    learning_rate: float = 5e-4
     """Adam's step"""
     discount: float = 0.99
     """gamma: what a pay of 1 is worth one step earlier"""
@@ -44,8 +44,8 @@ class PpoConfig:
     """how far the probability of an action may move before its gradient is cut off"""
     value_clip: float | None = 0.2
     """the same for the critic; None: no bound"""
-    advantage_floor: float = 1e-8
-    """added to the spread that advantages are divided by; 0.01 keeps a policy that is never paid from learning noise"""
+    advantage_floor: float = 1e-2
+    """added to the spread that advantages are divided by; so much keeps a policy that is never paid from learning noise (the papers: 1e-8)"""
     value_weight: float = 0.5
     """of the critic's loss, which is half the squared error"""
     entropy_weight: float = 0.01

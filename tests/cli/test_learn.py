@@ -19,20 +19,9 @@ from srm.experiment.run import checkpoints
 from srm.machine.parse import load
 
 ROOT = Path(__file__).parents[2]
-SMALL = [
-    "--ppo.worlds",
-    "8",
-    "--ppo.steps",
-    "32",
-    "--warm-up",
-    "1",
-    "--reward-net.steps",
-    "2",
-    "--cores",
-    "1",
-    "--episodes",
-    "1",
-]
+PLAY = ["--ppo.worlds", "8", "--ppo.steps", "32", "--episodes", "1"]
+SMALL = [*PLAY, "--infer", "algorithm1", "--warm-up", "1", "--reward-net.steps", "2", "--cores", "1"]
+POSTERIOR = [*PLAY, "--posterior.sweeps", "60", "--posterior.first-look", "60"]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -127,6 +116,53 @@ def test_a_run_that_ended_within_its_warm_up_can_be_asked_for_more_and_one_that_
     assert main(["learn", "--resume", str(run), "--frames", "600"]) == 0
     assert ((run / "log.csv").read_text(), (run / "learnt.srm").read_text()) == (log, learnt)
     assert json.loads((run / "posterior.json").read_text()) == posterior
+
+
+def test_a_run_on_the_posterior_says_what_set_each_hole_and_whether_it_is_a_solution(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    words = ["DoorKey-5x5", *POSTERIOR, "--constraint", "none", "--frames", "3000", "-o", str(run)]
+    assert main(["learn", *words]) == 0
+    printed = capsys.readouterr().out
+    assert "?pick + ?drop <= 0" in printed  # against farming, and in the learnt machine
+    learnt = load(run / "learnt.srm")
+    values = learnt.values()
+    assert values["pick"] + values["drop"] <= 1e-6
+    assert learnt.constraint("unfarmable") is not None
+    posterior = json.loads((run / "posterior.json").read_text())
+    assert posterior["kind"] == "posterior"
+    assert {hole["set_by"] for hole in posterior["holes"]} >= {"demonstrations"}
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["solution"]["undiscounted"]["policy"]["episodes"] > 0
+    assert (run / "draws.safetensors").exists()
+
+
+def test_a_posterior_is_taken_up_where_a_run_was_stopped(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["learn", "DoorKey-5x5", *POSTERIOR, "--frames", "3000", "-o", str(run)]) == 0
+    before = (run / "log.csv").read_text().splitlines()
+    assert main(["learn", "--resume", str(run), "--frames", "4000"]) == 0
+    after = (run / "log.csv").read_text().splitlines()
+    assert after[: len(before)] == before
+    hole = before[0].split(",").index("hole.goal")
+    assert after[len(before)].split(",")[hole] == before[-1].split(",")[hole]
+
+
+@pytest.mark.parametrize("way", ["signs", "regression"])
+def test_baselines_fill_the_holes_within_the_constraint(way: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["learn", "DoorKey-5x5", *PLAY, "--infer", way, "--frames", "3000", "-o", str(run)]) == 0
+    values = load(run / "learnt.srm").values()
+    assert values["goal"] > 0 > values["drop"]
+
+
+def test_flags_of_another_way_of_inferring_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["-o", str(tmp_path / "run")]
+    assert "--as-printed would change nothing: it needs --infer algorithm1" in refused(
+        capsys, "doorkey", "--as-printed", *out
+    )
+    assert "needs --infer posterior" in refused(capsys, "doorkey", "--infer", "signs", "--refine", "1", *out)
 
 
 @pytest.mark.slow

@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 import torch
 
-from srm.experiment.training import QUICK, Training, TrainingRun
+from srm.experiment.training import Training, TrainingRun
 from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
 from srm.train.nets import NetConfig
+from srm.train.ppo import PpoConfig
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
 
 CORRIDOR = "examples.corridor:TASK"
-TINY = LearnerConfig(
-    net="mlp", network=NetConfig(width=64), ppo=replace(QUICK, worlds=16, steps=64, learning_rate=1e-3)
-)
+TINY = LearnerConfig(net="mlp", network=NetConfig(width=64), ppo=PpoConfig(worlds=16, steps=64, learning_rate=1e-3))
 
 
 def reached(folder: Path, task: str, **settings: Any) -> float:
@@ -35,7 +34,7 @@ def reached(folder: Path, task: str, **settings: Any) -> float:
 
 @pytest.mark.parametrize("learner", ["ppo", "agac", "ride"])
 def test_doorkey_5x5_is_learnt_from_its_own_reward(tmp_path: Path, learner: Any) -> None:
-    learning = LearnerConfig(learner=learner, ppo=QUICK)
+    learning = LearnerConfig(learner=learner, ppo=PpoConfig())
     assert reached(tmp_path, "DoorKey-5x5", learning=learning, frames=150_000, stop_at=0.9, seed=2) >= 0.9
 
 

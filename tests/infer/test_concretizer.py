@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ import torch
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.concretizer import ConcretizerConfig, Side
+from srm.infer.concretizer import ConcretizerConfig, Side, _Lesson
+from srm.infer.loop import InferConfig
 from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
+from srm.infer.sampler import SamplerConfig
 from srm.infer.variational import exercised, posterior, tidy
-from srm.machine.parse import find_machine
+from srm.machine.parse import find_machine, parse
 from srm.task.table import find_task
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
@@ -38,12 +41,13 @@ def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollo
     cost = side.cost(holes, idle)
     dense = pay(residual, holes).dense()  # [K, T, B]
     squares = np.square(dense - idle - f)[:, real] / 2
-    assert cost.value == pytest.approx(squares.mean(axis=1))
+    assert np.diagonal(cost.values(holes)) == pytest.approx(squares.mean(axis=1))
     assert cost.by_idle == pytest.approx(-(dense - idle - f)[:, real].mean())
     step = 1e-6
     for hole in range(5):
-        moved = side.cost(holes + step * np.eye(5)[hole], idle).value
-        assert (moved - cost.value) / step == pytest.approx(cost.by_assignment[:, hole], abs=1e-4)
+        moved = holes + step * np.eye(5)[hole]
+        by_step = (np.diagonal(side.cost(moved, idle).values(moved)) - np.diagonal(cost.values(holes))) / step
+        assert by_step == pytest.approx(np.diagonal(cost.gradients(holes)[..., hole]), abs=1e-4)
     assert rollout.real.any()
 
 
@@ -83,6 +87,55 @@ def test_demonstrations_without_an_event_of_the_machine_are_refused() -> None:
     still = replace(first, actions=np.full(first.steps, 6), views=np.repeat(first.views[:1], first.steps + 1, axis=0))
     with pytest.raises(DemonstrationError, match="no event of machine doorkey"):
         replace(problem(), demonstrations=replace(shown, trajectories=(still,), seeds=(0,))).concretizer()
+
+
+def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rollout]) -> None:
+    concretizer, rollout = problem(InferConfig().as_printed()).concretizer(), rollouts[0]
+    losses = concretizer.learn(0, rollout, uniform(rollout), uniform(concretizer.demonstrated))
+    assert np.isfinite(list(losses.values())).all()
+    assert concretizer.net.trunk.out == 64 * 4 * 4  # 7x7 after three 2x2 of stride 1, and no pooling
+    assert concretizer.follower.look(rollout).memory.shape[2] == 2 * 128
+
+
+@pytest.mark.parametrize(("noise", "shape"), [("sequence", (5,)), ("step", (8, 5))])
+def test_eps_is_shared_by_a_sequence_or_not(
+    noise: Literal["sequence", "step"], shape: tuple[int, ...], rollouts: list[Rollout]
+) -> None:
+    concretizer, rollout = problem().concretizer(), rollouts[0]
+    targets = _Lesson(concretizer.follower.look(rollout), uniform(rollout), np.zeros(rollout.actions.shape))
+    parts, eps = targets.draw(RewardNetConfig(sequences=5, noise=noise), np.random.default_rng(0))
+    assert eps.shape == shape
+    logits, _ = targets.judge(parts, eps, torch.zeros(8, 5), None)
+    shared = eps.expand(8, 5)[parts.real] + np.log(7)
+    assert logits.numpy() == pytest.approx(shared.numpy(), abs=1e-5)
+
+
+ONCE = """\
+machine once
+words minigrid
+holes ?pick ?limit
+counters
+    #picked counts pick_up_key
+start s
+    pick_up_key and #picked < ?limit // ?pick
+"""
+
+
+@pytest.mark.parametrize("estimator", ["mixed", "pathwise"])
+def test_a_hole_that_only_a_guard_reads_is_learnt_except_by_pathwise(
+    estimator: Literal["mixed", "pathwise"], rollouts: list[Rollout]
+) -> None:
+    """The demonstrated pick-up is the first of its episode: a limit above 0 pays it."""
+    config = ConcretizerConfig(RewardNetConfig(steps=8, sequences=32), SamplerConfig(estimator=estimator))
+    concretizer = replace(problem(config), machine=parse(ONCE), constraint=None).concretizer()
+    for index, rollout in enumerate(rollouts[:6]):
+        concretizer.learn(index, rollout, uniform(rollout), uniform(concretizer.demonstrated), effort=2)
+    pick, limit = concretizer.belief().mode
+    if estimator == "pathwise":
+        assert limit == 0
+    else:
+        assert pick > 0.3
+        assert limit > 0.3
 
 
 @pytest.mark.slow

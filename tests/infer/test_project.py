@@ -67,6 +67,16 @@ def test_an_equality_is_kept_exactly_enough() -> None:
     assert abs(allowed.project(np.ones(12))[2]) < 1e-12
 
 
+def test_holes_are_coupled_through_atoms_and_through_each_other() -> None:
+    text = "machine m\nholes ?a ?b ?c ?d ?e\nstart s\n  go // ?a + ?b + ?c + ?d + ?e\nconstraint\n"
+    machine = parse(text + "  ?a <= ?b\n  ?b <= ?c\n  ?d >= 0\n")
+    allowed, each = Polytope.of(machine, machine.constraint()), np.eye(5, dtype=np.bool_)
+    assert allowed.coupled(each[0]).tolist() == [True, True, True, False, False]
+    assert allowed.coupled(each[3]).tolist() == each[3].tolist()
+    assert allowed.coupled(each[4]).tolist() == each[4].tolist()
+    assert not Polytope.of(machine, None).coupled(each[0])[1:].any()
+
+
 def test_a_constraint_that_nothing_meets_is_refused() -> None:
     machine = parse("machine m\nholes ?a\nstart s\n  go // ?a\nconstraint\n  ?a >= 1\n  ?a <= 0\n")
     with pytest.raises(AssignmentError, match="cannot be met"):

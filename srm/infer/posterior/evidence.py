@@ -20,9 +20,10 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.posterior.prior import Floats
 from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Rollout
+from srm.trajectory import Rollout, first_columns
 
 FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it
+MOST_ENTRIES = 1000  # of one policy's play
 MOST_GROUPS = 24  # of silent steps with nearly the same log-probability
 
 
@@ -137,13 +138,25 @@ class Evidence:
                 f"the demonstrations show no event of machine {program.machine.name}; "
                 "record some of its own task with `srm demo`"
             )
+        read = [_bounded(program, vocabulary, play) for play in plays]
         return Evidence(
             side,
             tuple(play.demonstrated_log_prob for play in plays),
-            tuple(Side.of(program, vocabulary, play.rollout) for play in plays),
-            tuple(play.log_prob for play in plays),
+            tuple(played for played, _ in read),
+            tuple(log_prob for _, log_prob in read),
         )
 
     @property
     def sides(self) -> tuple[Side, ...]:
         return (self.demonstrations, *self.plays)
+
+
+def _bounded(program: Program, vocabulary: Vocabulary, play: Play) -> tuple[Side, np.ndarray]:
+    """The play as the machine sees it, and its log-probabilities. Where pay depends on nearly every step, as in control, some of its envs
+    say as much as all of them: a likelihood costs by the entry, and the weight of play does not grow with it."""
+    side = Side.of(program, vocabulary, play.rollout)
+    entries = len(side.residual.entries)
+    if entries <= MOST_ENTRIES:
+        return side, play.log_prob
+    count = max(1, play.rollout.worlds * MOST_ENTRIES // entries)
+    return Side.of(program, vocabulary, first_columns(play.rollout, count)), play.log_prob[:, :count]

@@ -19,6 +19,7 @@ from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.slices import prior_walkers
@@ -53,6 +54,7 @@ class Posterior:
     forbidden: Forbidden
     draws: Draws
     prior_draws: Floats  # [S, H]
+    peak: Floats  # [H] what pays: see `srm.infer.posterior.peak`
     holes: tuple[HoleSummary, ...]
     pressed: tuple[PressedAtom, ...]
     tradeoffs: tuple[Tradeoff, ...]
@@ -66,9 +68,10 @@ class Posterior:
 
     @cached_property
     def values(self) -> Mapping[str, float]:
-        """What pays: see `paid_point`."""
-        point = paid_point(self.machine, self.constraint, self.draws)
-        return dict(zip(self.machine.hole_names, point.tolist(), strict=True))
+        """What pays: the peak with few decimals, inside the constraint."""
+        return dict(
+            zip(self.machine.hole_names, tidied(self.machine, self.constraint, self.peak).tolist(), strict=True)
+        )
 
     @cached_property
     def concrete(self) -> Machine:
@@ -76,9 +79,9 @@ class Posterior:
         return self.machine.concretize(self.values, {hole.name: round(hole.spread, 4) for hole in self.holes})
 
 
-def paid_point(machine: Machine, constraint: Constraint | None, draws: Draws) -> Floats:
-    """The posterior's mean [H], which lies inside any convex constraint, with few decimals; whole-number holes are whole."""
-    return tidy(Polytope.of(machine, constraint), draws.assignments.mean(axis=0), whole_holes(machine))
+def tidied(machine: Machine, constraint: Constraint | None, point: Floats) -> Floats:
+    """The point [H] with few decimals and whole numbers where they are asked for, inside the constraint."""
+    return tidy(Polytope.of(machine, constraint), point, whole_holes(machine))
 
 
 def unfarmable(
@@ -127,14 +130,16 @@ def assemble(
     walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
     before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
     evidence = density.evidence
+    at = peak(machine, prior, density, draws, stream(seed, "peak"))
     return Posterior(
         machine,
         constraint,
         forbidden,
         draws,
         before,
+        at[:-1],
         summarise(machine, constraint, prior, before, density, draws),
-        pressed_atoms(machine, constraint, before, density, draws),
+        pressed_atoms(machine, constraint, before, density, at),
         tradeoffs(machine, draws),
         evidence.demonstrations.valid.shape[1],
         evidence.demonstrations.steps,
@@ -146,7 +151,7 @@ def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RAND
     """What somebody does who draws every action at random: in sixteen envs, so that episodes come to their ends."""
     envs = task.make_worlds(16, seed)
     try:
-        return uniform_play(envs, demonstrated, stream(seed, "random play"), frames // envs.count)
+        return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))
     finally:
         envs.close()
 

@@ -99,7 +99,10 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Each demonstration out-earns the whole episodes of each policy."""
+    """Each demonstration out-earns the whole episodes of every policy; the policy that comes nearest decides.
+
+    The strongest rival rather than the mean of all: a policy that has found a way to be paid is not outvoted by random play.
+    """
 
     sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
 
@@ -113,7 +116,7 @@ class Totals:
         if not met:
             return np.zeros(len(c))
         lost = [softplus(totals[:, None, :] - shown[:, :, None]).mean(axis=2).sum(axis=1) for totals in met]
-        return -np.mean(lost, axis=0)
+        return -np.max(lost, axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ has not converged. Everything is counted in sweeps, nothing in seconds: the same
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Literal
@@ -26,7 +26,6 @@ from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01
 LEAST_DRAWS = 400  # effective
-RATED, PEAK = 5000, 0.02  # draws whose density is compared, and the share of them that counts as most probable
 PAIRS = Range(
     "0, or a number that is 4 or more", lambda x: x == 0 or 4 <= x < inf
 )  # a half's directions need two walkers
@@ -89,6 +88,11 @@ class Density:
         names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
         self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
 
+    def in_full(self) -> Density:
+        """The same with every step of a demonstration counted as evidence of its own."""
+        shown = self.evidence.demonstrations
+        return Density(self.evidence, replace(self.config, temper=shown.steps / shown.valid.shape[1]))
+
     def pays(self, assignments: Floats) -> list[Floats]:
         return [side.pay(assignments) for side in self.evidence.sides]
 
@@ -125,16 +129,3 @@ def draw(
         draws = Draws(points[:, :-1], points[:, -1], hats, sizes, len(history), walkers)
         if draws.converged or len(history) >= config.sweeps:
             return draws
-
-
-def most_probable(density: LogDensity, draws: Draws) -> Floats:
-    """The mean [H] of the most probable of the draws: near the mode, and inside any convex constraint.
-
-    Where evidence is weak the posterior's mean is mostly that of the prior, which may teach the opposite of what is demonstrated; the mode
-    says what the evidence says however little that is, and hardly depends on `temper`.
-    """
-    x = np.column_stack([draws.assignments, draws.idle])
-    x = x[np.linspace(0, len(x) - 1, min(RATED, len(x))).astype(np.intp)]
-    values = np.concatenate([density(part) for part in np.array_split(x, max(1, len(x) // 256))])
-    best: Floats = x[np.argsort(-values, kind="stable")[: max(1, round(PEAK * len(x)))], :-1].mean(axis=0)
-    return best

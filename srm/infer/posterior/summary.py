@@ -23,18 +23,22 @@ from srm.machine.terms import Compare, parts
 
 INTERVAL = (0.05, 0.95)
 EXCHANGED = 128  # draws between which a hole is exchanged
-STEPS_OF_A_HOLE = 5  # that decided it most
+STEPS_OF_A_HOLE = 5  # kinds of steps that decided it most
+LEAST_CORRELATION = 0.15  # of a hole with a step: three standard errors of the fewest draws that count as converged
 NOTHING_SAID = 0.05  # narrower by less than this, and moved by less than that many prior spreads twice over: no news
-PRESSED = 1.0  # log-odds that the evidence would gain beyond an atom
+ON_AN_ATOM = 0.1  # of the prior's spread: so near to an atom the peak lies on it
+BEYOND = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the prior's spread: how far the peak is moved across an atom
+PRESSED = 2.0  # log-odds that the evidence would gain there, 7 to 1; parts that share a budget gain about 1
 
 
 @dataclass(frozen=True)
 class DecidingStep:
-    """A demonstrated step and the hole's mean it accounts for."""
+    """A demonstrated step and the hole's mean it accounts for; the first of those that weigh the same."""
 
     demonstration: int
     step: int
     weight: float  # how much lower the hole's mean would be without it, to first order
+    alike: int = 1  # steps that weigh as much, this one among them: the same rule, met the same way
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,6 @@ class PressedAtom:
 
     text: str
     gain: float  # log-odds beyond it
-    room: float  # median distance of the draws from it, in that of the prior
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def summarise(
     """One summary a hole; `before` [S, H] are draws of the prior."""
     x = draws.assignments
     means, spreads = x.mean(axis=0), x.std(axis=0)
-    paid = _paid_holes(machine)
+    paid = paid_holes(machine)
     largest = max(
         (abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid), default=0.0
     )
@@ -138,7 +141,7 @@ def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> 
 
 def read_holes(machine: Machine) -> frozenset[str]:
     """Holes that a guard, a pay or hindsight reads."""
-    return _paid_holes(machine) | guard_holes(machine)
+    return paid_holes(machine) | guard_holes(machine)
 
 
 def guard_holes(machine: Machine) -> frozenset[str]:
@@ -153,7 +156,8 @@ def guard_holes(machine: Machine) -> frozenset[str]:
     return frozenset(m.hole for side in sides for m in machine.form(side) if m.hole is not None)
 
 
-def _paid_holes(machine: Machine) -> frozenset[str]:
+def paid_holes(machine: Machine) -> frozenset[str]:
+    """Holes that are paid, also in hindsight."""
     pays = [rule.pay for _, rule, _ in machine.rules]
     pays += [change.pay for _, rule, _ in machine.rules if rule.hindsight for change in rule.hindsight.changes]
     return frozenset(m.hole for pay in pays for m in machine.form(pay) if m.hole is not None)
@@ -176,7 +180,7 @@ def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
 
 
 def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, ...]]:
-    """For each hole the demonstrated steps with the largest weights."""
+    """For each hole the kinds of demonstrated steps that weigh most together."""
     rows = np.linspace(0, len(draws.assignments) - 1, min(1000, len(draws.assignments))).astype(np.intp)
     x, c = draws.assignments[rows], draws.idle[rows]
     evidence = density.evidence
@@ -184,44 +188,49 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     terms = steps.terms(density.pays(x), c)[:, : steps.demonstrated]
     by_step = terms.reshape(len(x), len(evidence.plays), -1).sum(axis=1)  # [S, N] of all policies
     weights = (x - x.mean(axis=0)).T @ (by_step - by_step.mean(axis=0)) / len(x)  # [H, N]
+    noise = LEAST_CORRELATION * np.outer(x.std(axis=0), by_step.std(axis=0))
     listed = []
-    for row in weights:
-        order = np.argsort(-np.abs(row))[:STEPS_OF_A_HOLE]
+    for row, least in zip(weights, noise, strict=True):
+        # What was rounded alike is alike: numbers of one kind differ by the order of a sum at most.
+        _, first, alike = np.unique(row.round(9), return_index=True, return_counts=True)
+        told = [k for k in np.argsort(-np.abs(row[first] * alike)) if abs(row[first[k]]) > max(least[first[k]], 1e-6)]
         listed.append(
             tuple(
-                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]))
-                for n in order
-                if abs(row[n]) > 1e-3
+                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]), int(alike[k]))
+                for k in told[:STEPS_OF_A_HOLE]
+                for n in (first[k],)
             )
         )
     return listed
 
 
 def pressed_atoms(
-    machine: Machine, constraint: Constraint | None, before: Floats, density: Density, draws: Draws
+    machine: Machine, constraint: Constraint | None, before: Floats, density: Density, at: Floats
 ) -> tuple[PressedAtom, ...]:
     """Atoms, and ends of assignment spaces, that hold the evidence back, the strongest first.
 
-    The mean is moved across the atom by one spread of the prior; if the evidence gains by that, the atom is what stops it.
+    The peak [D] is moved across each atom that it lies on, by up to one spread of the prior; if the evidence, counted in full, gains by
+    that, the atom is what stops it.
     """
     a, b, equality = linear(machine, constraint)
     rows = machine.rows(constraint)
-    x = draws.assignments
-    mean = np.append(x.mean(axis=0), draws.idle.mean())
-    candidates = [i for i in range(len(rows)) if not equality[i] and (a[i] != 0).any()]
-    if not candidates:
-        return ()
-    points = [mean]
-    for i in candidates:
-        room, width = b[i] - a[i] @ mean[:-1], (before @ a[i]).std()
-        points.append(mean + np.append(a[i] / (a[i] @ a[i]) * (room + width), 0.0))
-    values = density(np.array(points))
-    listed = []
-    for i, gain in zip(candidates, values[1:] - values[0], strict=True):
-        ahead, was = np.median(b[i] - x @ a[i]), np.median(b[i] - before @ a[i])
-        if gain >= PRESSED and ahead < 0.5 * was:
-            listed.append(PressedAtom(row_text(rows[i]), float(gain), float(ahead / was)))
-    return tuple(sorted(listed, key=lambda atom: -atom.gain))
+    candidates = []
+    points = [at]
+    for i in range(len(rows)):
+        width = (before @ a[i]).std()
+        room = b[i] - a[i] @ at[:-1]
+        if not equality[i] and (a[i] != 0).any() and room < ON_AN_ATOM * width:
+            candidates.append(i)
+            across = np.append(a[i] / (a[i] @ a[i]), 0.0)
+            points += [at + across * (room + share * width) for share in BEYOND]
+    values = density.in_full()(np.array(points))
+    gains = (values[1:] - values[0]).reshape(-1, len(BEYOND)).max(axis=1)
+    pressed = [
+        PressedAtom(row_text(rows[i]), float(gain))
+        for i, gain in zip(candidates, gains, strict=True)
+        if gain >= PRESSED
+    ]
+    return tuple(sorted(pressed, key=lambda atom: -atom.gain))
 
 
 def tradeoffs(machine: Machine, draws: Draws, least: float = 0.3, most: int = 6) -> tuple[Tradeoff, ...]:

@@ -101,9 +101,7 @@ def slow_totals(machine: Machine, demo: Stream, plays: Sequence[Stream], holes: 
     met = [theirs for play in plays if (theirs := episodes(play, paid(machine, play, holes)))]
     if not met:
         return 0.0
-    return sum(log_sigmoid(mine - other) / len(theirs) for theirs in met for mine in ours for other in theirs) / len(
-        met
-    )
+    return min(sum(log_sigmoid(mine - other) / len(theirs) for mine in ours for other in theirs) for theirs in met)
 
 
 def slow_trajectories(

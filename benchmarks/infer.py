@@ -1,0 +1,99 @@
+"""From ten demonstrations to a return: the posterior beside Algorithm 1, the whole command, one core each, in one run.
+
+    python benchmarks/infer.py [--tasks doorkey keycorridor obstructedmaze] [--ways posterior algorithm1] [--seeds 201 202 ...]
+                               [--core 0] [--out FILE]
+
+Each row is one `srm learn ... --stop-at RETURN` in a process of its own, pinned to one core with one thread: frames, and processor
+seconds of the command from its start to its page. The ways take turns, so that whatever else the machine does falls on both. Rows are
+appended to a JSON-lines file as they end; a row that is there is not run again. At the end, medians and the ratio of times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+TASKS = {
+    "doorkey": ["doorkey", "--stop-at", "0.92"],
+    "keycorridor": ["keycorridor", "--stop-at", "0.82"],
+    "obstructedmaze": [
+        *("obstructedmaze", "--machine", "obstructedmaze_4"),
+        *("--stop-at", "0.85", "--ppo.entropy-weight", "0.02"),
+    ],
+}
+
+
+def run(task: str, way: str, seed: int, core: int) -> dict[str, Any]:
+    """One command, and what it took."""
+    folder = Path(tempfile.mkdtemp()) / "run"
+    cores = ["--cores", "1"] if way == "algorithm1" else []
+    command = [sys.executable, "-m", "srm", "learn", *TASKS[task], "--infer", way, *cores, "--seed", str(seed)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [*command, "-o", str(folder)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    summary = json.loads((folder / "summary.json").read_text())
+    shutil.rmtree(folder.parent)
+    return {
+        "task": task,
+        "way": way,
+        "seed": seed,
+        "frames": summary["frames"],
+        "seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+        "return": summary["return"],
+        "solution": summary.get("solution", {}).get("undiscounted", {}).get("verdict"),
+    }
+
+
+def table(rows: list[dict[str, Any]], tasks: list[str], ways: list[str]) -> str:
+    lines = ["| task | way | seeds | frames, median | processor seconds, median | ratio |", "|---|---|---|---|---|---|"]
+    for task in tasks:
+        times = {}
+        for way in ways:
+            chosen = [row for row in rows if row["task"] == task and row["way"] == way]
+            if not chosen:
+                continue
+            times[way] = median(row["seconds"] for row in chosen)
+            ratio = f"{times[way] / times['algorithm1']:.2f}" if "algorithm1" in times else ""
+            frames = median(row["frames"] for row in chosen)
+            lines.append(f"| {task} | {way} | {len(chosen)} | {frames:,.0f} | {times[way]:.0f} | {ratio} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--ways", nargs="+", default=["algorithm1", "posterior"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[201, 202, 203, 204, 205])
+    parser.add_argument("--core", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("infer.jsonl"))
+    options = parser.parse_args()
+    rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
+    for task in options.tasks:
+        for seed in options.seeds:
+            for way in options.ways:
+                if any((row["task"], row["way"], row["seed"]) == (task, way, seed) for row in rows):
+                    continue
+                rows.append(run(task, way, seed, options.core))
+                with options.out.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+    print(table(rows, options.tasks, options.ways))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The ways to fill a machine's holes while a policy is trained, behind one interface, and what each leaves behind.
+
+posterior     draws from the posterior itself (`srm.infer.posterior`)
+algorithm1    the paper's reward net and variational sampler (`srm.infer.loop`)
+signs, regression   baselines that take a fraction of a second (`srm.infer.baselines`)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from srm.chance import stream
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.baselines import FixedHoles
+from srm.infer.belief import Belief
+from srm.infer.beside import Beside, Inline, Problem
+from srm.infer.loop import InferConfig
+from srm.infer.posterior import store
+from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
+from srm.infer.posterior.live import LiveConfig, LivePosterior
+from srm.infer.posterior.summary import guard_holes
+from srm.infer.posterior.tape import Tape
+from srm.infer.variational import QUANTILES, exercised, posterior
+from srm.machine.check import Forbidden
+from srm.machine.model import Constraint, Machine
+from srm.task.table import Task
+from srm.trajectory import Demonstrations, Rollout
+
+Way = Literal["posterior", "algorithm1", "signs", "regression"]
+
+
+class Holes(Protocol):
+    """What `srm.infer.loop.infer` needs, and what a run saves."""
+
+    demonstrated: Rollout
+    belief: Belief
+
+    def pay(self, rollout: Rollout) -> np.ndarray: ...
+
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None: ...
+
+    def finish(self) -> dict[str, float]: ...
+
+    def arrays(self) -> dict[str, np.ndarray]: ...
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What is inferred, from what, in which way."""
+
+    way: Way
+    task: Task
+    machine: Machine
+    constraint: Constraint | None  # with the atoms that forbid farming
+    forbidden: Forbidden
+    demonstrations: Demonstrations
+    algorithm1: InferConfig
+    posterior: LiveConfig
+    seed: int
+
+    @staticmethod
+    def of(
+        way: Way,
+        task: Task,
+        machine: Machine,
+        constraint: Constraint | None,
+        demonstrations: Demonstrations,
+        algorithm1: InferConfig,
+        posterior: LiveConfig,
+        seed: int,
+        *,
+        allow_farming: bool,
+    ) -> Inference:
+        forbidden = Forbidden()
+        if not allow_farming:
+            constraint, forbidden = unfarmable(machine, constraint, task.vocabulary())
+        return Inference(way, task, machine, constraint, forbidden, demonstrations, algorithm1, posterior, seed)
+
+    @property
+    def config(self) -> InferConfig:
+        """Of the loop: the ways that begin with values need no rounds in which the policy waits."""
+        return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
+
+    def make(self, actions: int, envs: int, steps: int, cores: int) -> Holes:
+        vocabulary, shown = self.task.vocabulary(), self.demonstrations.as_rollout()
+        if self.way == "posterior":
+            return LivePosterior(
+                self.machine,
+                self.constraint,
+                self.forbidden,
+                vocabulary,
+                shown,
+                self.posterior,
+                self.seed,
+                Tape(envs, steps),
+            )
+        if self.way != "algorithm1":
+            return FixedHoles(self.way, self.machine, self.constraint, vocabulary, shown, self.seed)
+        problem = Problem(
+            self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
+        )
+        return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+
+    def begin(self, holes: Holes, frames: int) -> int:
+        """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
+        if not isinstance(holes, LivePosterior | FixedHoles):
+            return 0
+        play = random_play(self.task, holes.demonstrated, self.seed, min(RANDOM_FRAMES, frames // 8))
+        holes.add(play)
+        return int(play.rollout.real.sum())
+
+    def outcome(self, holes: Holes, play: Rollout) -> Outcome:
+        """What was inferred; `play` is what the trained policy does."""
+        names, constraint = self.machine.hole_names, self.constraint.name if self.constraint else None
+        if isinstance(holes, LivePosterior):
+            drawn = holes.posterior()
+            spreads = {hole.name: round(hole.spread, 4) for hole in drawn.holes}
+            values = dict(zip(names, holes.belief.mode.tolist(), strict=True))
+            return Outcome(
+                values,
+                spreads,
+                store.to_json(drawn, self.task.vocabulary(), self.demonstrations.trajectories),
+                store.draws_bytes(drawn),
+            )
+        program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
+        demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
+        played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
+        drawn_q = posterior(
+            self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
+        )
+        decided = guard_holes(self.machine)
+        rows = [
+            {
+                "name": hole.name,
+                "value": hole.value,
+                "spread": hole.spread,
+                "quantiles": list(hole.quantiles),
+                "demonstrated": hole.demonstrated,
+                "played": hole.played,
+                "exercised": hole.exercised or hole.name in decided,
+            }
+            for hole in drawn_q.holes
+        ]
+        told = {
+            "kind": self.way,
+            "quantiles": list(QUANTILES),
+            "constraint": constraint,
+            "margin": drawn_q.margin,
+            "holes": rows,
+        }
+        spreads = {hole.name: hole.spread for hole in drawn_q.holes} if self.way == "algorithm1" else {}
+        return Outcome({hole.name: hole.value for hole in drawn_q.holes}, spreads, told, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a way of inferring leaves behind."""
+
+    values: Mapping[str, float]
+    spreads: Mapping[str, float]
+    posterior: Mapping[str, Any]  # posterior.json
+    draws: bytes | None  # of the posterior itself

@@ -1,0 +1,182 @@
+"""The posterior while a policy is trained: it pays, and is drawn anew as play reaches new places.
+
+It begins with random play, as `srm infer` does. The latest play of the policy joins the evidence after 8, 32, 128, ... rounds: ever
+more rarely, so that values settle, and with the weight of one policy among those met so far, so that evidence does not grow because
+the policy plays on. A new posterior goes on from where the walkers of the old one stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+
+from srm.chance import stream
+from srm.errors import RunError, TrajectoryError
+from srm.evaluate import batched, symbolic
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.infer.belief import Belief
+from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.infer import Posterior, assemble, tidied
+from srm.infer.posterior.peak import peak
+from srm.infer.posterior.prior import Floats, Prior
+from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
+from srm.infer.posterior.tape import Tape
+from srm.machine.check import Forbidden
+from srm.machine.model import Constraint, Machine
+from srm.settings import ZERO_OR_MORE
+from srm.task.vocabulary import Vocabulary
+from srm.trajectory import Rollout
+
+FIRST = 8  # rounds after which play first joins the evidence
+
+
+@dataclass(frozen=True)
+class LiveConfig(PosteriorConfig):
+    """How the posterior is sampled, and what it pays, while a policy is trained."""
+
+    pay: Literal["peak", "mean", "draw"] = "peak"
+    """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
+    refresh: int = 4
+    """play joins the evidence after 8 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "refresh")
+
+    def is_due(self, rounds: int) -> bool:
+        """Whether play joins the evidence after so many rounds."""
+        due = FIRST
+        while self.refresh > 1 and due < rounds:
+            due *= self.refresh
+        return self.refresh > 1 and due == rounds
+
+
+class LivePosterior:
+    """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.loop.infer`."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        constraint: Constraint | None,
+        forbidden: Forbidden,
+        vocabulary: Vocabulary,
+        demonstrated: Rollout,
+        config: LiveConfig,
+        seed: int,
+        tape: Tape,
+    ) -> None:
+        self.machine, self.constraint, self.forbidden = machine, constraint, forbidden
+        self.demonstrated, self.config, self._seed, self._tape = demonstrated, config, seed, tape
+        self._program, self._vocabulary = Program(machine, vocabulary.words), vocabulary
+        self._prior = Prior.of(machine, constraint)
+        self._carry: symbolic.Carry | None = None
+        self._plays: list[Play] = []
+        self._density: Density | None = None
+        self._draws: Draws | None = None
+        self._walkers: Floats | None = None
+        self.belief = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
+
+    # While a policy is trained
+
+    def pay(self, rollout: Rollout) -> np.ndarray:
+        """[T, B] by the belief as it is."""
+        residual, self._carry = read_rollout(self._program, self._vocabulary, rollout, self._carry)
+        return batched.pay(residual, self.belief.mode[None]).dense()[0]
+
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None:
+        """The play of round `index`, and what its policy thinks of the demonstrations."""
+        self._tape.add(rollout, log_prob)
+        if self.config.is_due(index + 1):
+            play = self._tape.play(demonstrated_log_prob)
+            if play is not None:
+                self.add(play)
+        elif self.config.pay == "draw":
+            self._believe(stream(self._seed, f"draw {index}"))
+
+    def finish(self) -> dict[str, float]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+    # The posterior
+
+    def add(self, play: Play) -> None:
+        """One more policy among the evidence, and the posterior drawn anew."""
+        self._plays.append(play)
+        self._draw()
+
+    def _draw(self) -> None:
+        evidence = Evidence.of(self._program, self._vocabulary, self.demonstrated, tuple(self._plays))
+        self._density = Density(evidence, self.config)
+        rng = stream(
+            self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
+        )
+        # The peak needs walkers near it, not converged draws: those are drawn at the end.
+        short = replace(self.config, sweeps=self.config.first_look) if self.config.pay == "peak" else self.config
+        self._draws = draw(self._prior, self._density, short, rng, self._walkers)
+        self._walkers = self._draws.walkers
+        self._believe(rng)
+
+    def _believe(self, rng: np.random.Generator) -> None:
+        assert self._draws is not None
+        assert self._density is not None
+        draws = self._draws.assignments
+        if self.config.pay == "peak":
+            point = peak(self.machine, self._prior, self._density, self._draws, rng)[:-1]
+        else:
+            point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
+        point = tidied(self.machine, self.constraint, point)
+        self.belief = Belief(point, draws.mean(axis=0), draws.std(axis=0), float(self._draws.idle.mean()))
+
+    def posterior(self) -> Posterior:
+        """What is known at the end, with all that the draws say."""
+        if self._density is None:
+            self._draw()
+        assert self._density is not None
+        rng = stream(self._seed, f"posterior after {len(self._plays)} policies")
+        draws = draw(self._prior, self._density, self.config, rng, self._walkers)
+        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
+        return assemble(*parts, self._seed)
+
+    # Files
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that learning has changed, by name, for a checkpoint."""
+        assert self._walkers is not None
+        belief = {f"belief.{f.name}": np.asarray(getattr(self.belief, f.name)) for f in fields(Belief)}
+        plays = {
+            f"play.{number}.{name}": value
+            for number, play in enumerate(self._plays)
+            for name, value in _play_arrays(play).items()
+        }
+        return {"walkers": self._walkers, **belief, **plays}
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Goes on where a posterior of the same machine was saved."""
+        try:
+            self._walkers = arrays["walkers"].astype(np.float64)
+            mode, mean, spread = (arrays[f"belief.{name}"] for name in ("mode", "mean", "spread"))
+            self.belief = Belief(mode, mean, spread, float(arrays["belief.idle"]))
+            count = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("play."))
+            self._plays = [_play_of(arrays, f"play.{number}.") for number in range(count)]
+        except (KeyError, ValueError, TypeError, TrajectoryError) as problem:
+            raise RunError(f"these arrays hold no posterior of {self.machine.name}: {problem}") from None
+        if self._walkers.ndim != 3 or self._walkers.shape[2] != self._prior.dimensions:
+            raise RunError(f"walkers {list(self._walkers.shape)}: of another machine than {self.machine.name}")
+
+
+def _play_arrays(play: Play) -> dict[str, np.ndarray]:
+    rollout = {f"rollout.{f.name}": getattr(play.rollout, f.name) for f in fields(Rollout)}
+    return {**rollout, "log_prob": play.log_prob, "demonstrated_log_prob": play.demonstrated_log_prob}
+
+
+def _play_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Play:
+    rollout = Rollout(**{f.name: arrays[f"{prefix}rollout.{f.name}"] for f in fields(Rollout)})
+    return Play(rollout, arrays[f"{prefix}log_prob"], arrays[f"{prefix}demonstrated_log_prob"])

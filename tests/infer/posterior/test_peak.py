@@ -1,0 +1,76 @@
+"""What pays: the peak of the posterior, with penalties no larger than they are asked to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from srm.infer.posterior.infer import Posterior, infer, random_play
+from srm.infer.posterior.sample import PosteriorConfig
+from srm.machine.model import Machine
+from srm.machine.parse import parse
+from srm.task.table import find_task
+from tests.infer.play import demonstrations
+
+TASK = find_task("DoorKey-5x5")
+QUICK = PosteriorConfig(ensembles=2, first_look=80, sweeps=80)
+
+
+def posterior(text: str, count: int = 5) -> Posterior:
+    shown = demonstrations("DoorKey-5x5", count).as_rollout()
+    machine: Machine = parse(text)
+    play = random_play(TASK, shown, 1, 4096)
+    return infer(machine, machine.constraint(), TASK.vocabulary(), shown, [play], QUICK, seed=1)
+
+
+PICK_AND_DROP = """machine m
+words minigrid
+holes ?pick ?drop ?goal
+start s
+    pick_up_key // ?pick
+    drop_key    // ?drop
+    reach_goal  // ?goal -> end
+accept end
+"""
+
+
+def test_the_peak_follows_the_demonstrations_and_penalises_no_more_than_is_asked() -> None:
+    found = posterior(PICK_AND_DROP)
+    values = found.values
+    assert values["goal"] > 0.5
+    assert values["pick"] > 0.2
+    # ?pick + ?drop <= 0 was added against farming; beyond that a larger penalty explains hardly more
+    assert -values["pick"] - 0.6 <= values["drop"] <= -values["pick"] + 1e-6
+    assert abs(values["drop"]) < abs(next(hole.mean for hole in found.holes if hole.name == "drop"))
+
+
+def test_the_peak_keeps_the_constraint_and_whole_numbers_are_whole() -> None:
+    found = posterior(
+        PICK_AND_DROP.replace("holes ?pick ?drop ?goal", "holes ?pick in 0 .. 3 whole ?drop ?goal")
+        + "constraint\n    every hole <= ?goal\n"
+    )
+    values = found.values
+    assert values["pick"].is_integer()
+    assert max(values.values()) == pytest.approx(values["goal"])
+
+
+def test_a_threshold_lies_amid_what_is_equally_likely() -> None:
+    """Every demonstration picks the key up once, and play again and again: a limit of one pick-up, anything above 0 and up to 1."""
+    found = posterior(
+        """machine m
+words minigrid
+holes ?limit in 0 .. 6 ?pick ?goal
+counters
+    #picked counts pick_up_key
+start s
+    pick_up_key and #picked < ?limit // ?pick
+    reach_goal // ?goal -> end
+accept end
+constraint
+    ?pick >= 0
+    ?goal >= ?pick
+"""
+    )
+    limit = next(hole for hole in found.holes if hole.name == "limit")
+    assert limit.set_by in ("demonstrations", "play")
+    assert 0 < found.values["limit"] <= 2
+    assert limit.mean < 3.0  # the middle of its space

@@ -1,0 +1,65 @@
+"""The tape shows whole episodes, however many rollouts they took, and nothing of episodes whose beginning it missed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from srm.infer.posterior.tape import STEPS, Tape
+from srm.task.table import find_task
+from srm.trajectory import Rollout, first_columns, joined
+from tests.infer.play import random_rollouts, uniform
+
+TASK = find_task("DoorKey-5x5")  # 250 steps an episode at most
+
+
+@pytest.fixture(scope="module")
+def rollouts() -> list[Rollout]:
+    return random_rollouts(TASK, rollouts=12, steps=100, worlds=4)
+
+
+def test_rollouts_joined_are_the_one_that_was_cut(rollouts: list[Rollout]) -> None:
+    whole = random_rollouts(TASK, rollouts=1, steps=300, worlds=4)[0]
+    again = joined(random_rollouts(TASK, rollouts=3, steps=100, worlds=4))
+    for field in fields(Rollout):
+        assert np.array_equal(getattr(again, field.name), getattr(whole, field.name)), field.name
+
+
+def test_first_columns_are_those_envs_alone(rollouts: list[Rollout]) -> None:
+    part = first_columns(rollouts[0], 2)
+    assert part.worlds == 2
+    assert np.array_equal(part.actions, rollouts[0].actions[:, :2])
+
+
+def test_a_tape_from_the_beginning_shows_everything(rollouts: list[Rollout]) -> None:
+    tape = Tape(4, 100)
+    for rollout in rollouts[:3]:
+        tape.add(rollout, uniform(rollout))
+    play = tape.play(np.zeros((1, 1)))
+    assert play is not None
+    assert np.array_equal(play.rollout.real, joined(rollouts[:3]).real)
+
+
+def test_what_precedes_the_first_beginning_on_the_tape_is_not_valid(rollouts: list[Rollout]) -> None:
+    tape = Tape(4, 100)
+    for rollout in rollouts:
+        tape.add(rollout, uniform(rollout))
+    kept = joined(rollouts[-(STEPS // 100) :])
+    play = tape.play(np.zeros((1, 1)))
+    assert play is not None
+    for env in range(4):
+        ends = np.flatnonzero((kept.ended | kept.cut)[:, env])
+        assert not play.rollout.real[: ends[0] + 1, env].any()
+        assert np.array_equal(play.rollout.real[ends[0] + 1 :, env], kept.real[ends[0] + 1 :, env])
+
+
+def test_a_tape_on_which_no_episode_begins_has_nothing_to_show(rollouts: list[Rollout]) -> None:
+    tape = Tape(4, 1000)  # keeps one rollout
+    tape.add(rollouts[0], uniform(rollouts[0]))
+    none_ends = not (rollouts[0].ended | rollouts[0].cut).any()
+    tape.add(rollouts[1], uniform(rollouts[1]))
+    assert none_ends
+    begins = (rollouts[1].ended | rollouts[1].cut).any()
+    assert (tape.play(np.zeros((1, 1))) is None) == (not begins)

@@ -1,0 +1,61 @@
+"""What needs no learner starts without one: machines, worlds, demonstrations and pages load neither torch nor a compiler."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PARTS = """
+import numpy as np
+
+from srm.chance import stream
+from srm.evaluate.payer import read_rollout
+from srm.evaluate.program import Program
+from srm.evaluate.trace import trace
+from srm.machine.check import check
+from srm.machine.parse import find_machine
+from srm.report.figures import palette
+from srm.report.markup import tag
+from srm.report.page import Section, page
+from srm.task.compiled import compiled
+from srm.task.demos import choose
+from srm.task.record import play, record
+from srm.task.table import find_task
+from srm.task.worlds import gather
+from srm.trajectory import as_rollout
+"""
+
+USE = """
+task = find_task(NAME)
+machine, vocabulary = find_machine(task.machines[0]).opened(), task.vocabulary()
+check(machine, task.words)
+worlds = task.make_worlds(8, seed=0)
+views, places = worlds.reset()
+actions = stream(0, "actions").integers(worlds.actions, size=(64, 8))
+program, shown = Program(machine, task.words), choose(task, None, None)
+for rollout in (gather(views, places, actions, [worlds.step(row) for row in actions]), as_rollout(shown.trajectories)):
+    read_rollout(program, vocabulary, rollout)
+    vocabulary.read(rollout)
+env = compiled(task.environment(task.env_id))
+played = play(env, lambda views: 2, seed=0, most=20)
+trace(find_machine(task.machines[0] + "_handset"), vocabulary, played, find_machine(task.machines[0] + "_handset").values())
+record(task, 1, seed=0)
+page("A page", tag("h1", "A page"), [Section("colours", "Colours", tag("p", *palette()))], [], {})
+"""
+
+LOADED = """
+import sys, time
+print(*(package for package in ("torch", "envpool", "numba", "matplotlib", "scipy.optimize", "tyro") if package in sys.modules))
+print(f"{time.process_time():.2f} s of processor time", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("task", ["doorkey", "keycorridor", "obstructedmaze"])
+def test_worlds_machines_and_demonstrations_are_used_without_learners(task: str) -> None:
+    program = f"NAME = {task!r}\n{PARTS}{USE}{LOADED}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    print(done.stderr)  # the time it took; of a failure, why
+    assert done.returncode == 0
+    assert done.stdout.split() == []

@@ -17,12 +17,13 @@ from typing import Literal, cast
 import numpy as np
 from scipy.special import logsumexp
 
+from benchmarks.points import most_probable
 from benchmarks.tabular import STEPS, Problem, TabularWords, machine
 from srm.chance import stream
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Density, PosteriorConfig, draw, most_probable
+from srm.infer.posterior.sample import Density, PosteriorConfig, draw
 from srm.infer.posterior.slices import LogDensity
 
 INTERVAL = (0.05, 0.95)

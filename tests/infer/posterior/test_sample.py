@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.points import most_probable
 from benchmarks.tabular import Problem, TabularWords, machine
 from srm.chance import stream
 from srm.errors import SettingError
 from srm.infer.posterior.infer import infer
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.sample import PosteriorConfig, draw, most_probable
+from srm.infer.posterior.sample import PosteriorConfig, draw
 from tests.infer.posterior.machines import prior_of
 
 QUICK = PosteriorConfig(ensembles=2, walkers=12, first_look=20, sweeps=20)

@@ -17,11 +17,11 @@ from typing import Literal, cast
 import numpy as np
 from scipy.special import logsumexp
 
-from benchmarks.points import most_probable
 from benchmarks.tabular import STEPS, Problem, TabularWords, machine
 from srm.chance import stream
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence
+from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, PosteriorConfig, draw
 from srm.infer.posterior.slices import LogDensity
@@ -97,12 +97,13 @@ def recover(method: str, problem: Problem, rng: np.random.Generator) -> Recovere
     prior = Prior.of(machine(), None)
     density = density_of(method, problem, evidence)
     draws = draw(prior, density, CONFIG, rng)
-    peak = most_probable(density, draws)
-    return compare(problem, draws.assignments, peak, process_time() - began, draws.converged)
+    full = density.in_full() if isinstance(density, Density) else density
+    at = peak(machine(), prior, full, draws, rng)[:-1]
+    return compare(problem, draws.assignments, at, process_time() - began, draws.converged)
 
 
-def compare(problem: Problem, x: Floats, peak: Floats, seconds: float, converged: bool) -> Recovered:
-    """Draws x [S, H], and the mean of the most probable of them [H], against the truth."""
+def compare(problem: Problem, x: Floats, at: Floats, seconds: float, converged: bool) -> Recovered:
+    """Draws x [S, H], and the peak [H], against the truth."""
     grid, truth, mean = problem.grid, problem.holes, x.mean(axis=0)
     low, high = np.quantile(x, INTERVAL, axis=0)
     direction = truth / np.linalg.norm(truth)
@@ -116,7 +117,7 @@ def compare(problem: Problem, x: Floats, peak: Floats, seconds: float, converged
         high - low,
         right - left,
         best - grid.earned(grid.best_policy(mean), truth),
-        best - grid.earned(grid.best_policy(peak), truth),
+        best - grid.earned(grid.best_policy(at), truth),
         expert - grid.earned(grid.soft_policy(mean), truth),
         best,
         expert,
@@ -131,7 +132,7 @@ def measure(
     """A table's rows: what each method says with so many demonstrations."""
     yield (
         "| likelihood | M | values covered | directions covered | sure | signs right where sure | regret: mean | "
-        "most probable | mean, soft | width | of directions | s | converged |"
+        "peak | mean, soft | width | of directions | s | converged |"
     )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     drawn = [draw_problem(stream(seed, f"problem {i}"), max(demonstrations), steps) for i in range(problems)]

@@ -2,22 +2,20 @@
 
     python -m benchmarks.truth calibration --machines 200
     python -m benchmarks.truth recovery --problems 200
-    python -m benchmarks.truth points --task doorkey
 
 `calibration` tests the sampler: holes drawn from the prior, data drawn from the model's own likelihood; the ranks of the truth
 among the draws must be uniform. `recovery` tests the likelihoods: experts that are soft-optimal for known holes, and how well each
-posterior finds these. `points` writes machines with the posterior's mean and with its most probable draws, to be trained on. All print tables in markdown; docs/truth.md says what they mean.
+posterior finds these. Both print tables in markdown; docs/truth.md says what they mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import tyro
 
-from benchmarks import calibration, points, recovery
+from benchmarks import calibration, recovery
 from benchmarks.tabular import STEPS
 
 
@@ -48,23 +46,8 @@ class Recovery:
         return recovery.measure(self.methods, self.demonstrations, self.problems, self.seed, self.steps)
 
 
-@dataclass(frozen=True)
-class Points:
-    """Which point of the posterior to pay."""
-
-    task: str = "doorkey"
-    demonstrations: tuple[int, ...] = (1, 10)
-    tempers: tuple[float, ...] = (3.0, 17.0)
-    out: Path = Path("points")
-    """folder of the machines"""
-    seed: int = 0
-
-    def table(self) -> Iterable[str]:
-        return points.measure(self.task, self.demonstrations, self.tempers, self.out, self.seed)
-
-
 def main() -> None:
-    verbs = {"calibration": Calibration, "recovery": Recovery, "points": Points}
+    verbs = {"calibration": Calibration, "recovery": Recovery}
     for line in tyro.extras.subcommand_cli_from_dict(verbs).table():
         print(line, flush=True)
 

@@ -83,12 +83,12 @@ class Solution:
     def from_json(plain: Any) -> Solution:
         """What `to_json` gave; ValueError for anything else."""
         try:
-            compared = [
-                Comparison(*(Earned(**_numbers(plain[name][side])) for side in ("demonstrations", "policy")))
+            plainly, discounted = (
+                Comparison(*(_earned(plain[name][side]) for side in ("demonstrations", "policy")))
                 for name in ("plain", "discounted")
-            ]
-            return Solution(*compared, float(plain["discount"]))
-        except (KeyError, TypeError, AttributeError) as problem:
+            )
+            return Solution(plainly, discounted, float(plain["discount"]))
+        except (KeyError, TypeError, OverflowError) as problem:
             raise ValueError(f"no comparison of demonstrations and policy ({problem})") from None
 
     def __str__(self) -> str:
@@ -105,8 +105,9 @@ class Solution:
         return f"{earned}: {verdict[plain.verdict]}"
 
 
-def _numbers(plain: Any) -> dict[str, float]:
-    return {name: float(value) for name, value in plain.items()}
+def _earned(plain: Any) -> Earned:
+    mean, error, episodes = (float(plain[name]) for name in ("mean", "error", "episodes"))
+    return Earned(mean, error, int(episodes))
 
 
 def check_solution(

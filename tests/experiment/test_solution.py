@@ -41,5 +41,5 @@ def test_a_policy_that_earns_clearly_more_is_no_solution(mine: Earned, verdict: 
 
 @pytest.mark.parametrize("plain", [None, [], {}, {"plain": 3}, {"plain": {"policy": {"mean": "x"}}}], ids=repr)
 def test_what_is_no_comparison_is_refused(plain: object) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError):
         Solution.from_json(plain)

@@ -130,7 +130,7 @@ def assemble(
     walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
     before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
     evidence = density.evidence
-    at = peak(machine, prior, density, draws, stream(seed, "peak"))
+    at = peak(machine, prior, density.in_full(), draws, stream(seed, "peak"))
     return Posterior(
         machine,
         constraint,

@@ -119,7 +119,7 @@ class LivePosterior(PaysByBelief):
         assert self._density is not None
         draws = self._draws.assignments
         if self.config.pay == "peak":
-            point = peak(self.machine, self._prior, self._density, self._draws, rng)[:-1]
+            point = peak(self.machine, self._prior, self._density.in_full(), self._draws, rng)[:-1]
         else:
             point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
         point = tidied(self.machine, self.constraint, point)

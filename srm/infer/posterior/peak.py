@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from srm.infer.posterior.prior import Floats, Prior, spaces
-from srm.infer.posterior.sample import Density, Draws
-from srm.infer.posterior.slices import sweep
+from srm.infer.posterior.sample import Draws
+from srm.infer.posterior.slices import LogDensity, sweep
 from srm.infer.posterior.summary import paid_holes
 from srm.machine.model import Machine
 
@@ -26,12 +26,14 @@ SWEEPS = 10  # at each power
 LEVEL = 0.1  # log-density within which walkers count as at the peak
 
 
-def peak(machine: Machine, prior: Prior, density: Density, draws: Draws, rng: np.random.Generator) -> Floats:
-    """[D], holes as the machine sees them and c; inside the constraint up to rounding of whole numbers."""
+def peak(machine: Machine, prior: Prior, full: LogDensity, draws: Draws, rng: np.random.Generator) -> Floats:
+    """[D], holes as the machine sees them and c; inside the constraint up to rounding of whole numbers.
+
+    `full` is the log-density with every step counted for one (`Density.in_full`); the walkers go on from those of `draws`.
+    """
     paid = paid_holes(machine)
     tenth = np.array([(space.high - space.low) / 10 for space in spaces(machine)])
     small = np.array([name in paid for name in machine.hole_names]) / np.square(tenth)  # [H]
-    full = density.in_full()
     walkers = draws.walkers.reshape(1, -1, prior.dimensions).copy()
     power = 1.0
 

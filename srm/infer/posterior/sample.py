@@ -37,9 +37,9 @@ class PosteriorConfig:
 
     likelihood: Literal["steps", "totals", "trajectories", "both"] = "both"
     """what the evidence is: which steps look demonstrated, which episodes out-earn others, maximum-entropy trajectories, or steps and totals"""
-    # `python -m benchmarks.truth recovery`: with 3, 90 % intervals of ratios cover 0.93 with one demonstration and 0.85 with ten; with every step
-    # for one, 0.83 and 0.60. With 2 they cover 0.93 and 0.87, but the mean then pays too little to train on.
-    temper: float = 3.0
+    # `python -m benchmarks.truth recovery`: with 2, 90 % intervals of ratios cover 0.93 with one demonstration and 0.87 with ten; with
+    # every step for one, 0.83 and 0.60.
+    temper: float = 2.0
     """for how many independent steps a demonstration counts in the likelihood of steps: less says less, and intervals are wider"""
     ensembles: int = 4
     """that are compared to tell whether they have converged"""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from srm.infer.posterior.infer import Posterior, infer, random_play
-from srm.infer.posterior.sample import PosteriorConfig
+from srm.infer.posterior.peak import peak
+from srm.infer.posterior.prior import Floats, Prior
+from srm.infer.posterior.sample import PosteriorConfig, draw
 from srm.machine.model import Machine
 from srm.machine.parse import parse
 from srm.task.table import find_task
@@ -74,3 +77,19 @@ constraint
     assert limit.set_by in ("demonstrations", "play")
     assert 0 < found.values["limit"] <= 2
     assert limit.mean < 3.0  # the middle of its space
+
+
+def test_the_peak_says_what_the_evidence_says_and_the_mean_what_the_prior_says() -> None:
+    """Evidence for ?a = 2 against a slight preference for small numbers: (x - 2)^2 and x^2 / 2 together are least at 4 / 3."""
+    machine = parse("machine m\nholes ?a\nstart s\n  pick_up_key // ?a\nconstraint\n  ?a <= 3\n")
+    prior = Prior.of(machine, machine.constraint())
+
+    def little(x: Floats) -> Floats:
+        return -0.02 * (x[:, 0] - 2) ** 2
+
+    def full(x: Floats) -> Floats:
+        return -1.0 * (x[:, 0] - 2) ** 2
+
+    draws = draw(prior, little, PosteriorConfig(), np.random.default_rng(0))
+    assert draws.assignments.mean() < 0
+    assert peak(machine, prior, full, draws, np.random.default_rng(1))[0] == pytest.approx(4 / 3, abs=0.1)

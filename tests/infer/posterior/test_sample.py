@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.points import most_probable
 from benchmarks.tabular import Problem, TabularWords, machine
 from srm.chance import stream
 from srm.errors import SettingError
@@ -60,15 +59,3 @@ def test_modes_that_no_walker_leaves_are_not_called_converged() -> None:
 def test_an_ensemble_of_fewer_than_four_walkers_is_refused() -> None:
     with pytest.raises(SettingError, match="walkers 3: give 0, or a number that is 4 or more"):
         PosteriorConfig(walkers=3)
-
-
-def test_the_most_probable_draws_say_what_little_evidence_says_and_the_mean_what_the_prior_says() -> None:
-    """Evidence for ?a = 2 that is worth less than a fifth of a standard deviation, and a constraint that leaves most room below."""
-    prior = prior_of("?a", "?a <= 3")
-
-    def density(x: Floats) -> Floats:
-        return -0.02 * (x[:, 0] - 2) ** 2
-
-    draws = draw(prior, density, PosteriorConfig(), np.random.default_rng(0))
-    assert draws.assignments.mean() < 0
-    assert most_probable(density, draws) == pytest.approx([2.0], abs=0.1)

@@ -2,10 +2,14 @@
 
     python benchmarks/infer.py [--tasks doorkey keycorridor obstructedmaze] [--ways posterior algorithm1] [--seeds 201 202 ...]
                                [--core 0] [--out FILE]
+    python benchmarks/infer.py --cost
 
 Each row is one `srm learn ... --stop-at RETURN` in a process of its own, pinned to one core with one thread: frames, and processor
 seconds of the command from its start to its page. The ways take turns, so that whatever else the machine does falls on both. Rows are
 appended to a JSON-lines file as they end; a row that is there is not run again. At the end, medians and the ratio of times.
+
+`--cost`: processor seconds of the posterior alone, in this process, without start-up: of every machine that ships, of 1, 10 and 100 demonstrations, and of
+machines with 5, 12 and 30 holes that pay for events by colour.
 """
 
 from __future__ import annotations
@@ -18,9 +22,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from srm.infer.posterior.infer import infer, random_play
+from srm.machine.model import Machine
+from srm.machine.parse import find_machine, parse
+from srm.task import demos
+from srm.task.record import record
+from srm.task.table import FAMILIES, Task
 
 TASKS = {
     "doorkey": ["doorkey", "--stop-at", "0.92"],
@@ -75,6 +87,41 @@ def table(rows: list[dict[str, Any]], tasks: list[str], ways: list[str]) -> str:
     return "\n".join(lines)
 
 
+COLOURED = ("open_door", "close_door", "pick_up_key", "drop_key", "unlock_door")
+COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
+
+
+def coloured(holes: int) -> Machine:
+    """Pays each event of each colour by a hole of its own, as many as are asked for."""
+    pairs = [(event, colour) for colour in COLOURS for event in COLOURED][:holes]
+    rules = [f"    {event} where colour = {colour} // ?{event}_{colour}" for event, colour in pairs]
+    names = " ".join(f"?{event}_{colour}" for event, colour in pairs)
+    return parse("\n".join(["machine coloured", "words minigrid", f"holes {names}", "start s", *rules]) + "\n")
+
+
+def cost() -> None:
+    def seconds(task: Task, machine: Machine, count: int) -> str:
+        shown = record(task, count, 0).as_rollout() if count > 10 else demos.choose(task, None, count).as_rollout()
+        began = time.process_time()
+        play = random_play(task, shown, 0)
+        found = infer(machine, machine.constraint(), task.vocabulary(), shown, [play], seed=0)
+        return f"{time.process_time() - began:.1f} | {found.draws.sweeps} | {'yes' if found.converged else 'no'} |"
+
+    print("| machine | holes | demonstrations | seconds | sweeps | converged |\n|---|---|---|---|---|---|")
+    tasks = [(task, name) for task in FAMILIES.values() for name in task.machines if "_handset" not in name]
+    for task, name in tasks:
+        machine = find_machine(name)
+        if machine.holes:
+            print(f"| {name} | {len(machine.holes)} | 10 | {seconds(task, machine, 10)}", flush=True)
+    for count in (1, 100):
+        machine = find_machine("doorkey")
+        print(
+            f"| doorkey | {len(machine.holes)} | {count} | {seconds(FAMILIES['doorkey'], machine, count)}", flush=True
+        )
+    for holes in (5, 12, 30):
+        print(f"| coloured | {holes} | 10 | {seconds(FAMILIES['keycorridor'], coloured(holes), 10)}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=list(TASKS))
@@ -82,7 +129,10 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[201, 202, 203, 204, 205])
     parser.add_argument("--core", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("infer.jsonl"))
+    parser.add_argument("--cost", action="store_true")
     options = parser.parse_args()
+    if options.cost:
+        return cost()
     rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     for task in options.tasks:
         for seed in options.seeds:
@@ -92,7 +142,7 @@ def main() -> None:
                 rows.append(run(task, way, seed, options.core))
                 with options.out.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
-    print(table(rows, options.tasks, options.ways))
+    return print(table(rows, options.tasks, options.ways))
 
 
 if __name__ == "__main__":

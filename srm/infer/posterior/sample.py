@@ -47,7 +47,7 @@ class PosteriorConfig:
     """of each ensemble; 0: twice the number of coordinates, and at least 16"""
     first_look: int = 150
     """sweeps until convergence is first looked at; then again after half as many more"""
-    sweeps: int = 2000
+    sweeps: int = 4000
     """at most"""
 
     def __post_init__(self) -> None:

@@ -17,18 +17,22 @@ import numpy as np
 from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
+from srm.experiment.solution import Comparison, Earned, Solution
 from srm.infer.baselines import FixedHoles
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import Holes, InferConfig
 from srm.infer.posterior import store
+from srm.infer.posterior.evidence import Side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
+from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
 from srm.infer.variational import QUANTILES, exercised, posterior
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
+from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Demonstrations, Rollout
 
 Way = Literal["posterior", "algorithm1", "signs", "regression"]
@@ -160,3 +164,19 @@ class Outcome:
     spreads: Mapping[str, float]
     posterior: Mapping[str, Any]  # posterior.json
     draws: bytes | None  # of the posterior itself
+
+
+def check_solution(
+    machine: Machine, vocabulary: Vocabulary, values: Floats, demonstrated: Rollout, played: Rollout, discount: float
+) -> Solution | None:
+    """The condition under one assignment [H]; None: no episode of the policy came to its end."""
+    program = Program(machine, vocabulary.words)
+    shown, mine = Side.of(program, vocabulary, demonstrated), Side.of(program, vocabulary, played)
+    if not mine.whole.any() or not shown.whole.any():
+        return None
+    paid = [side.pay(values[None])[0] for side in (shown, mine)]
+
+    def compared(by: float) -> Comparison:
+        return Comparison(*(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True)))
+
+    return Solution(compared(1.0), compared(discount), discount)

@@ -31,9 +31,8 @@ from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import assignment_of
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
-from srm.experiment.inference import HoleInference, Way
+from srm.experiment.inference import HoleInference, Way, check_solution
 from srm.experiment.origin import origin
-from srm.experiment.policy_play import WHOLE_ENVS, play_episodes
 from srm.experiment.run import (
     POLICY,
     Checkpoint,
@@ -45,7 +44,7 @@ from srm.experiment.run import (
     write_bytes,
     write_weights,
 )
-from srm.experiment.solution import Solution, check_solution
+from srm.experiment.solution import Solution
 from srm.experiment.training import (
     DEMONSTRATIONS,
     MACHINE,
@@ -70,6 +69,7 @@ from srm.train.actor import Actor
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import NotFinite
 from srm.train.make import LearnerConfig
+from srm.train.trial import WHOLE_ENVS, play_whole
 from srm.trajectory import Demonstrations
 
 LEARNT, POSTERIOR, DRAWS, CHECK = "learnt.srm", "posterior.json", "draws.safetensors", "check.json"
@@ -320,7 +320,7 @@ class LearningRun:
         """Whole episodes of the policy as it is, in envs of their own."""
         envs = self.task.make_worlds(WHOLE_ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
         try:
-            rollout, log_prob = play_episodes(self.learner.net, envs, self.learning.seed)
+            rollout, log_prob = play_whole(self.learner.net, envs, self.learning.seed)
         finally:
             envs.close()
         return Play(rollout, log_prob, self.learner.log_probs(self.holes.demonstrated))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from srm.errors import RunError
@@ -12,14 +11,10 @@ from srm.experiment.policy import read_policy
 from srm.infer.posterior.evidence import Play
 from srm.task.demos import refuse_misfit
 from srm.task.table import Task, find_task
-from srm.task.worlds import Worlds
 from srm.train.collect import Player, foreign, log_prob_of, think_again
-from srm.train.nets import Net
-from srm.trajectory import Demonstrations, Rollout, joined
+from srm.trajectory import Demonstrations, Rollout
 
 ENVS = 16  # few, so that episodes come to their ends
-WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
-MOST_STEPS = 4096
 
 
 def policy_play(
@@ -45,38 +40,4 @@ def policy_play(
         played.rollout,
         log_prob_of(played.outputs["logits"][:-1], played.rollout.actions),
         log_prob_of(again["logits"], demonstrated.actions),
-    )
-
-
-def play_episodes(net: Net, envs: Worlds, seed: int, steps: int = 128) -> tuple[Rollout, np.ndarray]:
-    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
-    player = Player(envs, net, steps, seed)
-    rollouts: list[Rollout] = []
-    log_probs: list[np.ndarray] = []
-    ended = np.zeros(envs.count, np.int64)
-    while (ended < EPISODES).any() and len(rollouts) * steps < MOST_STEPS:
-        played = player.collect()
-        rollouts.append(played.rollout)
-        log_probs.append(log_prob_of(played.outputs["logits"][:-1], played.rollout.actions))
-        ended += (played.rollout.ended | played.rollout.cut).sum(axis=0)
-    return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
-
-
-def _first_episodes(rollout: Rollout) -> Rollout:
-    """The rollout with what comes after each env's first episodes left out."""
-    over = rollout.ended | rollout.cut
-    valid = rollout.real & (np.cumsum(over, axis=0) - over < EPISODES)
-    kept = valid[rollout.final_step, rollout.final_world]
-    return Rollout(
-        rollout.views,
-        rollout.actions,
-        rollout.places,
-        rollout.task_reward,
-        rollout.ended & valid,
-        rollout.cut & valid,
-        valid,
-        rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
     )

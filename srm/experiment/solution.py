@@ -13,13 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-
-from srm.evaluate.program import Program
-from srm.infer.posterior.evidence import Side
-from srm.infer.posterior.prior import Floats
-from srm.machine.model import Machine
-from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Rollout
+import numpy.typing as npt
 
 SURE = 2.0  # standard errors
 
@@ -33,7 +27,7 @@ class Earned:
     episodes: int
 
     @staticmethod
-    def of(totals: Floats) -> Earned:
+    def of(totals: npt.NDArray[np.float64]) -> Earned:
         error = totals.std(ddof=1) / np.sqrt(len(totals)) if len(totals) > 1 else 0.0
         return Earned(float(totals.mean()), float(error), len(totals))
 
@@ -108,19 +102,3 @@ class Solution:
 def _earned(plain: Any) -> Earned:
     mean, error, episodes = (float(plain[name]) for name in ("mean", "error", "episodes"))
     return Earned(mean, error, int(episodes))
-
-
-def check_solution(
-    machine: Machine, vocabulary: Vocabulary, values: Floats, demonstrated: Rollout, played: Rollout, discount: float
-) -> Solution | None:
-    """The condition under one assignment [H]; None: no episode of the policy came to its end."""
-    program = Program(machine, vocabulary.words)
-    shown, mine = Side.of(program, vocabulary, demonstrated), Side.of(program, vocabulary, played)
-    if not mine.whole.any() or not shown.whole.any():
-        return None
-    paid = [side.pay(values[None])[0] for side in (shown, mine)]
-
-    def compared(by: float) -> Comparison:
-        return Comparison(*(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True)))
-
-    return Solution(compared(1.0), compared(discount), discount)

@@ -10,12 +10,14 @@ import numpy as np
 
 from srm.chance import stream
 from srm.task.worlds import Worlds
-from srm.train.collect import Player
+from srm.train.collect import Player, log_prob_of
 from srm.train.episodes import EpisodeBook, Episodes
 from srm.train.nets import Net
-from srm.trajectory import Rollout
+from srm.trajectory import Rollout, joined
 
 DRAWS = 2000
+WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
+MOST_STEPS = 4096
 
 
 def trial(
@@ -80,3 +82,37 @@ def share_estimate(hits: np.ndarray) -> Estimate:
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
+
+
+def play_whole(net: Net, envs: Worlds, seed: int, steps: int = 128) -> tuple[Rollout, np.ndarray]:
+    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
+    player = Player(envs, net, steps, seed)
+    rollouts: list[Rollout] = []
+    log_probs: list[np.ndarray] = []
+    ended = np.zeros(envs.count, np.int64)
+    while (ended < EPISODES).any() and len(rollouts) * steps < MOST_STEPS:
+        played = player.collect()
+        rollouts.append(played.rollout)
+        log_probs.append(log_prob_of(played.outputs["logits"][:-1], played.rollout.actions))
+        ended += (played.rollout.ended | played.rollout.cut).sum(axis=0)
+    return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
+
+
+def _first_episodes(rollout: Rollout) -> Rollout:
+    """The rollout with what comes after each env's first episodes left out."""
+    over = rollout.ended | rollout.cut
+    valid = rollout.real & (np.cumsum(over, axis=0) - over < EPISODES)
+    kept = valid[rollout.final_step, rollout.final_world]
+    return Rollout(
+        rollout.views,
+        rollout.actions,
+        rollout.places,
+        rollout.task_reward,
+        rollout.ended & valid,
+        rollout.cut & valid,
+        valid,
+        rollout.final_step[kept],
+        rollout.final_world[kept],
+        rollout.final_views[kept],
+        rollout.final_places[kept],
+    )

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from srm.experiment.solution import Comparison, Earned, Solution, check_solution
+from srm.experiment.inference import check_solution
+from srm.experiment.solution import Comparison, Earned, Solution
 from srm.machine.parse import parse
 from srm.task.table import find_task
 from tests.infer.play import demonstrations, random_rollouts

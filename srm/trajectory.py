@@ -271,6 +271,25 @@ def first_columns(rollout: Rollout, count: int) -> Rollout:
     )
 
 
+def masked(rollout: Rollout, valid: Mask) -> Rollout:
+    """The rollout with only the `valid` steps [T, B] among its real ones."""
+    valid = rollout.real & valid
+    kept = valid[rollout.final_step, rollout.final_world]
+    return Rollout(
+        rollout.views,
+        rollout.actions,
+        rollout.places,
+        rollout.task_reward,
+        rollout.ended & valid,
+        rollout.cut & valid,
+        valid,
+        rollout.final_step[kept],
+        rollout.final_world[kept],
+        rollout.final_views[kept],
+        rollout.final_places[kept],
+    )
+
+
 def joined(rollouts: Sequence[Rollout]) -> Rollout:
     """Successive rollouts of the same worlds as one."""
     begin = np.cumsum([0, *(rollout.steps for rollout in rollouts[:-1])])

@@ -13,7 +13,7 @@ from srm.task.worlds import Worlds
 from srm.train.collect import Player, log_prob_of
 from srm.train.episodes import EpisodeBook, Episodes
 from srm.train.nets import Net
-from srm.trajectory import Rollout, joined
+from srm.trajectory import Rollout, joined, masked
 
 DRAWS = 2000
 WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
@@ -101,18 +101,4 @@ def play_whole(net: Net, envs: Worlds, seed: int, steps: int = 128) -> tuple[Rol
 def _first_episodes(rollout: Rollout) -> Rollout:
     """The rollout with what comes after each env's first episodes left out."""
     over = rollout.ended | rollout.cut
-    valid = rollout.real & (np.cumsum(over, axis=0) - over < EPISODES)
-    kept = valid[rollout.final_step, rollout.final_world]
-    return Rollout(
-        rollout.views,
-        rollout.actions,
-        rollout.places,
-        rollout.task_reward,
-        rollout.ended & valid,
-        rollout.cut & valid,
-        valid,
-        rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
-    )
+    return masked(rollout, np.less(np.cumsum(over, axis=0) - over, EPISODES))

@@ -9,12 +9,11 @@ at a node that nobody knows.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 
 import numpy as np
 
 from srm.infer.posterior.evidence import Play
-from srm.trajectory import Rollout, first_columns, joined
+from srm.trajectory import Rollout, first_columns, joined, masked
 
 ENVS = 16
 STEPS = 640  # kept of each: as many as the longest episode of a small task
@@ -33,7 +32,7 @@ class Tape:
         part = first_columns(rollout, self._envs)
         self._kept.append((part, log_prob[:, : self._envs]))
         self._begins.append(self._next_begins)
-        self._next_begins = (part.ended | part.cut)[-1] & part.real[-1]
+        self._next_begins = part.fresh()[-1]
 
     def play(self, demonstrated_log_prob: np.ndarray) -> Play | None:
         """What is on the tape as one rollout whose columns begin with an episode; None: no episode began within it."""
@@ -44,8 +43,5 @@ class Tape:
         begun[0] = self._begins[0]
         begun[1:] = np.logical_or.accumulate(over, axis=0)[:-1]
         begun |= begun[0]
-        valid = rollout.real & begun
-        if not valid.any():
-            return None
-        shown = replace(rollout, real=valid, ended=rollout.ended & valid, cut=rollout.cut & valid)
-        return Play(shown, log_prob, demonstrated_log_prob)
+        shown = masked(rollout, begun)
+        return Play(shown, log_prob, demonstrated_log_prob) if shown.real.any() else None

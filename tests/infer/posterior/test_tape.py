@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -63,3 +63,47 @@ def test_a_tape_on_which_no_episode_begins_has_nothing_to_show(rollouts: list[Ro
     assert none_ends
     begins = (rollouts[1].ended | rollouts[1].cut).any()
     assert (tape.play(np.zeros((1, 1))) is None) == (not begins)
+
+
+def test_an_episode_begins_after_a_rollout_whose_last_step_was_a_reset() -> None:
+    """The env reset at step 1, so the next rollout begins with an episode although no episode ended at step 1."""
+    whole = random_rollouts(TASK, rollouts=1, steps=4, worlds=1)[0]
+    over = np.array([[True], [False], [False], [False]])
+    cut = replace(whole, cut=over, real=np.roll(~over, 1, axis=0))
+    first, second = (
+        Rollout(
+            cut.views[begin : begin + 3],
+            cut.actions[begin : begin + 2],
+            cut.places[begin : begin + 3],
+            cut.task_reward[begin : begin + 2],
+            cut.ended[begin : begin + 2],
+            cut.cut[begin : begin + 2],
+            cut.real[begin : begin + 2],
+        )
+        for begin in (0, 2)
+    )
+    tape = Tape(1, STEPS)  # keeps one rollout
+    for rollout in (first, second):
+        tape.add(rollout, uniform(rollout))
+    play = tape.play(np.zeros((1, 1)))
+    assert play is not None
+    assert play.rollout.real.all()
+
+
+def test_final_views_of_episodes_that_began_before_the_tape_are_left_out(rollouts: list[Rollout]) -> None:
+    """Envs that reset within the step: the first end on the tape is of an episode that is not shown."""
+    whole = rollouts[0]
+    over = np.zeros(whole.actions.shape, np.bool_)
+    over[[10, 40], 1] = True
+    finals = {"final_views": whole.views[[10, 40], 1], "final_places": whole.places[[10, 40], 1]}
+    within = {"final_step": np.array([10, 40], np.int32), "final_world": np.array([1, 1], np.int32), **finals}
+    rollout = replace(whole, cut=over, ended=np.zeros_like(over), real=np.ones_like(over), **within)
+    tape = Tape(4, STEPS)
+    tape.add(
+        replace(whole, cut=np.zeros_like(over), ended=np.zeros_like(over), real=np.ones_like(over)), uniform(whole)
+    )
+    tape.add(rollout, uniform(rollout))
+    play = tape.play(np.zeros((1, 1)))
+    assert play is not None
+    assert play.rollout.final_step.tolist() == [40]
+    assert play.rollout.real[:, 1].sum() == 100 - 11

@@ -73,6 +73,8 @@ class Learn:
         reached = summary["return"]
         told = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
         print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        for sentence in summary.get("refined", ()):
+            print(f"refined: {sentence}")
         if "solution_text" in summary:
             print(summary["solution_text"])
         print(f"machine  {folder / LEARNT}\nreport   {page}")

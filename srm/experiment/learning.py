@@ -174,7 +174,7 @@ class LearningRun:
         demos.refuse_misfit(shown, worlds)
         self.learner = learning.learning.make(worlds, learning.seed)
         self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
-        self._refined = int(state.get("refined", 0))
+        self._refined: list[str] = list(state.get("refined", []))  # what was found each time
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
         self._goal = learning.stop_at
@@ -332,14 +332,14 @@ class LearningRun:
 
     def _refine(self) -> bool:
         """Where the policy out-earns the demonstrations: its play becomes evidence, and training goes on for as long again."""
-        if self._refined >= self.learning.refine or not isinstance(self.holes, LivePosterior):
+        if len(self._refined) >= self.learning.refine or not isinstance(self.holes, LivePosterior):
             return False
         play = self._play()
         solution = self._check_solution(self.holes.belief.mode, play)
         if solution is None or not solution.fails:
             return False
         self.holes.add(play)
-        self._refined += 1
+        self._refined.append(f"after {self.learner.frames:,} frames {solution}")
         self._recent = Recent()
         self.frames = self.learner.frames + (self.learning.frames or self.task.frames)
         return True

@@ -114,7 +114,8 @@ def infer(
     prior = Prior.of(machine, constraint)
     density = Density(evidence, config)
     draws = draw(prior, density, config, stream(seed, "posterior"))
-    return assemble(machine, constraint, forbidden, prior, density, draws, seed)
+    at = peak(machine, prior, density.in_full(), draws, stream(seed, "peak"))
+    return assemble(machine, constraint, forbidden, prior, density, draws, at, seed)
 
 
 def assemble(
@@ -124,13 +125,13 @@ def assemble(
     prior: Prior,
     density: Density,
     draws: Draws,
+    at: Floats,
     seed: int,
 ) -> Posterior:
-    """The posterior with all that its draws say."""
+    """The posterior with all that its draws say; `at` [D] is its peak."""
     walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
     before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
     evidence = density.evidence
-    at = peak(machine, prior, density.in_full(), draws, stream(seed, "peak"))
     return Posterior(
         machine,
         constraint,

@@ -74,6 +74,7 @@ class LivePosterior(PaysByBelief):
         self._density: Density | None = None
         self._draws: Draws | None = None
         self._walkers: Floats | None = None
+        self._peak: Floats | None = None  # [D]
 
     # While a policy is trained
 
@@ -119,7 +120,8 @@ class LivePosterior(PaysByBelief):
         assert self._density is not None
         draws = self._draws.assignments
         if self.config.pay == "peak":
-            point = peak(self.machine, self._prior, self._density.in_full(), self._draws, rng)[:-1]
+            self._peak = peak(self.machine, self._prior, self._density.in_full(), self._draws, rng)
+            point = self._peak[:-1]
         else:
             point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
         point = tidied(self.machine, self.constraint, point)
@@ -133,7 +135,12 @@ class LivePosterior(PaysByBelief):
         rng = stream(self._seed, f"posterior after {len(self._plays)} policies")
         draws = draw(self._prior, self._density, self.config, rng, self._walkers)
         parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
-        return assemble(*parts, self._seed)
+        at = (
+            self._peak
+            if self._peak is not None
+            else peak(self.machine, self._prior, self._density.in_full(), draws, rng)
+        )
+        return assemble(*parts, at, self._seed)
 
     # Files
 

@@ -43,7 +43,7 @@ def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
                 ).stdout
                 assert matches(printed, shown), f"srm {command} printed\n{printed}"
                 commands += 1
-    assert commands == 7
+    assert commands == 8
 
 
 def test_the_mistake_is_told_as_shown() -> None:

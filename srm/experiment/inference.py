@@ -115,13 +115,11 @@ class HoleInference:
 
     def outcome(self, holes: SavedHoles, play: Rollout) -> Outcome:
         """What was inferred; `play` is what the trained policy does."""
-        names, constraint = self.machine.hole_names, self.constraint.name if self.constraint else None
         if isinstance(holes, LivePosterior):
             drawn = holes.posterior()
             spreads = {hole.name: round(hole.spread, 4) for hole in drawn.holes}
-            values = dict(zip(names, holes.belief.mode.tolist(), strict=True))
             return Outcome(
-                values,
+                drawn.values,
                 spreads,
                 store.to_json(drawn, self.task.vocabulary(), self.demonstrations.trajectories),
                 store.draws_bytes(drawn),
@@ -148,7 +146,7 @@ class HoleInference:
         told = {
             "kind": self.way,
             "quantiles": list(QUANTILES),
-            "constraint": constraint,
+            "constraint": self.constraint.name if self.constraint else None,
             "margin": drawn_q.margin,
             "holes": rows,
         }

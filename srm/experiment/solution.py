@@ -9,6 +9,7 @@ demonstrator does otherwise.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 SURE = 2.0  # standard errors
+ROUNDING = 1e-9  # relative: the same pay, added up in another order
 
 
 @dataclass(frozen=True)
 class Earned:
-    """What episodes are paid in the mean, and the standard error of that."""
+    """What episodes are paid in the mean, and the standard error of that; 0 where there is but one."""
 
     mean: float
     error: float
@@ -46,11 +48,14 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        return float(np.hypot(self.demonstrations.error, self.policy.error))
+        """Of the lead. A single episode says nothing of how much episodes differ; those of the other side do."""
+        sides = (self.demonstrations, self.policy)
+        spread = max(side.error * math.sqrt(side.episodes) for side in sides)
+        return math.hypot(*(side.error if side.episodes > 1 else spread for side in sides))
 
     @property
     def verdict(self) -> str:
-        if self.lead >= 0:
+        if self.lead >= -ROUNDING * max(1.0, abs(self.policy.mean)):
             return "holds"
         return "fails" if self.lead < -SURE * self.error else "open"
 
@@ -86,17 +91,19 @@ class Solution:
             raise ValueError(f"no comparison of demonstrations and policy ({problem})") from None
 
     def __str__(self) -> str:
-        plain = self.plain
+        only_discounted = self.fails and self.plain.verdict != "fails"
+        compared = self.discounted if only_discounted else self.plain
         earned = (
-            f"demonstrations earn {plain.demonstrations.mean:.2f} ± {plain.demonstrations.error:.2f}, "
-            f"the policy {plain.policy.mean:.2f} ± {plain.policy.error:.2f}"
+            f"demonstrations earn {compared.demonstrations.mean:.2f} ± {compared.demonstrations.error:.2f}, "
+            f"the policy {compared.policy.mean:.2f} ± {compared.policy.error:.2f}"
         )
         verdict = {
             "holds": "demonstrations earn at least as much as the policy, as a solution asks",
             "open": "too close to say whether the policy out-earns the demonstrations",
-            "fails": "the policy out-earns the demonstrations, so these values do not explain them; --refine 1 makes its play evidence",
+            "fails": "the policy out-earns the demonstrations, so these values do not explain them; "
+            "--infer posterior with --refine makes its play evidence",
         }
-        return f"{earned}: {verdict[plain.verdict]}"
+        return f"{f'discounted by {self.discount:g} ' * only_discounted}{earned}: {verdict[compared.verdict]}"
 
 
 def _earned(plain: Any) -> Earned:

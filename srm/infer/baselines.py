@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from srm.chance import stream
+from srm.errors import RunError
 from srm.evaluate import batched
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play, Side
@@ -120,4 +121,7 @@ class FixedHoles(PaysByBelief):
         return {"values": self.belief.mode}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self._believe(arrays["values"].astype(np.float64))
+        if "values" not in arrays:
+            raise RunError(f"these arrays hold no values of {self.machine.name}")
+        self._believe(arrays["values"])
+        self.belief.refuse_misfit(len(self.machine.holes))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from srm.errors import RunError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
@@ -23,6 +24,14 @@ class Belief:
     mean: Floats  # [H] Algorithm 1: before it is brought inside the constraint
     spread: Floats  # [H]
     idle: float
+
+    def refuse_misfit(self, holes: int) -> None:
+        """A belief that was read from a file, of another machine or damaged."""
+        for name, values in (("mode", self.mode), ("mean", self.mean), ("spread", self.spread)):
+            if values.shape != (holes,) or values.dtype.kind != "f" or not np.isfinite(values).all():
+                raise RunError(
+                    f"{name} {values.dtype} {list(values.shape)}: expected {holes} finite numbers, one a hole"
+                )
 
 
 NOTHING = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)  # before any evidence

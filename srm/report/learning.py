@@ -194,9 +194,9 @@ def _constraint(run: LearningRun) -> Constraint | None:
     if run.posterior is None:
         return run.machine.constraint()
     name = run.posterior["constraint"]
-    if run.is_sampled and run.learnt is not None:
-        return None if name is None else run.learnt.constraint()  # with the atoms that forbid farming
-    return None if name is None else run.machine.constraint(name)
+    return (
+        None if name is None else (run.learnt or run.machine).constraint(name)
+    )  # learnt: with the atoms against farming
 
 
 def _checks(run: LearningRun) -> Section | None:

@@ -149,10 +149,11 @@ def test_a_posterior_is_taken_up_where_a_run_was_stopped(tmp_path: Path) -> None
     assert after[len(before)].split(",")[hole] == before[-1].split(",")[hole]
 
 
-@pytest.mark.parametrize("way", ["signs", "regression"])
-def test_baselines_fill_the_holes_within_the_constraint(way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("way", "constraint"), [("signs", "none"), ("regression", "relational")])
+def test_baselines_fill_the_holes_within_the_constraint(way: str, constraint: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    assert main(["learn", "DoorKey-5x5", *PLAY, "--infer", way, "--frames", "3000", "-o", str(run)]) == 0
+    words = ["DoorKey-5x5", *PLAY, "--infer", way, "--constraint", constraint, "--frames", "3000", "-o", str(run)]
+    assert main(["learn", *words]) == 0
     values = load(run / "learnt.srm").values()
     assert values["goal"] > 0 > values["drop"]
 

@@ -40,6 +40,28 @@ def test_a_policy_that_earns_clearly_more_is_no_solution(mine: Earned, verdict: 
     assert Comparison(Earned(1.0, 0.0, 3), mine).verdict == verdict
 
 
+def test_the_same_pay_added_up_in_another_order_is_no_more() -> None:
+    assert Comparison(Earned(2.4, 0.0, 10), Earned(2.4 + 1e-15, 1e-17, 128)).verdict == "holds"
+
+
+def test_one_demonstration_has_no_spread_of_its_own_and_takes_the_policys() -> None:
+    spread = 1.0
+    policy = Earned(1.5, spread / 10, 100)
+    assert Comparison(Earned(1.0, 0.0, 1), policy).verdict == "open"
+    assert Comparison(Earned(1.0, 0.0, 1), policy).error == pytest.approx(np.hypot(spread, 0.1))
+    assert Comparison(Earned(1.0, 0.0, 1), Earned(1.5, 0.0, 100)).verdict == "fails"  # whose episodes all earn the same
+
+
+def test_a_solution_that_only_fails_discounted_says_so() -> None:
+    holds, fails = (Comparison(Earned(1.0, 0.0, 3), Earned(mean, 0.1, 9)) for mean in (0.5, 1.5))
+    assert Solution(holds, fails, 0.9).to_json()["verdict"] == "fails"
+    assert "the policy out-earns the demonstrations" in str(Solution(fails, holds, 0.9))
+    said = str(Solution(holds, fails, 0.9))
+    assert said.startswith(
+        "discounted by 0.9 demonstrations earn 1.00 ± 0.00, the policy 1.50 ± 0.10: the policy out-earns"
+    )
+
+
 @pytest.mark.parametrize("plain", [None, [], {}, {"plain": 3}, {"plain": {"policy": {"mean": "x"}}}], ids=repr)
 def test_what_is_no_comparison_is_refused(plain: object) -> None:
     with pytest.raises(ValueError):

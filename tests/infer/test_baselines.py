@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from srm.errors import RunError
 from srm.evaluate.program import Program
-from srm.infer.baselines import logistic, regression, signs
+from srm.infer.baselines import FixedHoles, logistic, regression, signs
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.infer import random_play
 from srm.machine.parse import find_machine
@@ -41,3 +42,11 @@ def test_logistic_finds_the_odds_of_one_feature() -> None:
     x = np.array([[1.0], [1.0], [0.0], [0.0]])
     coefficients = logistic(x, np.array([1.0, 0.0, 1.0, 0.0]), np.array([9e4, 1e4, 1e5, 1e5]))
     assert coefficients == pytest.approx([np.log(9)], abs=1e-3)
+
+
+@pytest.mark.parametrize("arrays", [{}, {"values": np.zeros(3)}, {"values": np.full(5, np.nan)}], ids=str)
+def test_damaged_values_are_refused(arrays: dict[str, np.ndarray]) -> None:
+    machine = find_machine("doorkey").opened()
+    shown = demonstrations("DoorKey-5x5", 1).as_rollout()
+    with pytest.raises(RunError):
+        FixedHoles("signs", machine, machine.constraint(), TASK.vocabulary(), shown, 0).load(arrays)

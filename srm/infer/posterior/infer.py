@@ -54,7 +54,7 @@ class Posterior:
     forbidden: Forbidden
     draws: Draws
     prior_draws: Floats  # [S, H]
-    peak: Floats  # [H] what pays: see `srm.infer.posterior.peak`
+    point: Floats  # [H] what pays, tidied: the peak, unless a run was paid by something else
     holes: tuple[HoleSummary, ...]
     pressed: tuple[PressedAtom, ...]
     tradeoffs: tuple[Tradeoff, ...]
@@ -66,12 +66,10 @@ class Posterior:
     def converged(self) -> bool:
         return self.draws.converged
 
-    @cached_property
+    @property
     def values(self) -> Mapping[str, float]:
-        """What pays: the peak with few decimals, inside the constraint."""
-        return dict(
-            zip(self.machine.hole_names, tidied(self.machine, self.constraint, self.peak).tolist(), strict=True)
-        )
+        """What pays, by hole."""
+        return dict(zip(self.machine.hole_names, self.point.tolist(), strict=True))
 
     @cached_property
     def concrete(self) -> Machine:
@@ -138,7 +136,7 @@ def assemble(
         forbidden,
         draws,
         before,
-        at[:-1],
+        tidied(machine, constraint, at[:-1]),
         summarise(machine, constraint, prior, before, density, draws),
         pressed_atoms(machine, constraint, before, density, at),
         tradeoffs(machine, draws),

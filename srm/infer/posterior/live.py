@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from math import inf
 from typing import Literal
 
 import numpy as np
 
 from srm.chance import stream
-from srm.errors import RunError, TrajectoryError
+from srm.errors import RunError, SrmError
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.infer import Posterior, assemble, tidied
@@ -24,10 +25,11 @@ from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.tape import Tape
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
-from srm.settings import ZERO_OR_MORE
+from srm.settings import Range
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
+NEVER_OR_LONGER = Range("0, or a number that is 2 or more", lambda x: x == 0 or 2 <= x < inf)
 FIRST = 8  # rounds after which play first joins the evidence
 
 
@@ -42,14 +44,14 @@ class LiveConfig(PosteriorConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "refresh")
+        NEVER_OR_LONGER.refuse_outside(self, "--posterior.", "refresh")
 
     def is_due(self, rounds: int) -> bool:
         """Whether play joins the evidence after so many rounds."""
         due = FIRST
-        while self.refresh > 1 and due < rounds:
+        while self.refresh and due < rounds:
             due *= self.refresh
-        return self.refresh > 1 and due == rounds
+        return self.refresh > 0 and due == rounds
 
 
 class LivePosterior(PaysByBelief):
@@ -88,6 +90,8 @@ class LivePosterior(PaysByBelief):
             if play is not None:
                 self.add(play)
         elif self.config.pay == "draw":
+            if self._draws is None:  # draws are not saved
+                self._draw()
             self._believe(stream(self._seed, f"draw {index}"))
 
     def finish(self) -> dict[str, float]:
@@ -104,8 +108,7 @@ class LivePosterior(PaysByBelief):
         self._draw()
 
     def _draw(self) -> None:
-        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays))
-        self._density = Density(evidence, self.config)
+        self._density = self._make_density()
         rng = stream(
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
         )
@@ -114,6 +117,10 @@ class LivePosterior(PaysByBelief):
         self._draws = draw(self._prior, self._density, short, rng, self._walkers)
         self._walkers = self._draws.walkers
         self._believe(rng)
+
+    def _make_density(self) -> Density:
+        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays))
+        return Density(evidence, self.config)
 
     def _believe(self, rng: np.random.Generator) -> None:
         assert self._draws is not None
@@ -128,19 +135,14 @@ class LivePosterior(PaysByBelief):
         self.belief = Belief(point, draws.mean(axis=0), draws.std(axis=0), float(self._draws.idle.mean()))
 
     def posterior(self) -> Posterior:
-        """What is known at the end, with all that the draws say."""
-        if self._density is None:
-            self._draw()
+        """What is known at the end, with all that the draws say. It pays what the policy was paid, also after `load`."""
         assert self._density is not None
         rng = stream(self._seed, f"posterior after {len(self._plays)} policies")
         draws = draw(self._prior, self._density, self.config, rng, self._walkers)
         parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
-        at = (
-            self._peak
-            if self._peak is not None
-            else peak(self.machine, self._prior, self._density.in_full(), draws, rng)
-        )
-        return assemble(*parts, at, self._seed)
+        if self._peak is None:
+            self._peak = peak(self.machine, self._prior, self._density.in_full(), draws, rng)
+        return replace(assemble(*parts, self._peak, self._seed), point=self.belief.mode)
 
     # Files
 
@@ -153,20 +155,27 @@ class LivePosterior(PaysByBelief):
             for number, play in enumerate(self._plays)
             for name, value in _play_arrays(play).items()
         }
-        return {"walkers": self._walkers, **belief, **plays}
+        at = {} if self._peak is None else {"peak": self._peak}
+        return {"walkers": self._walkers, **at, **belief, **plays}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Goes on where a posterior of the same machine was saved."""
         try:
             self._walkers = arrays["walkers"].astype(np.float64)
+            self._peak = arrays["peak"].astype(np.float64) if "peak" in arrays else None
             mode, mean, spread = (arrays[f"belief.{name}"] for name in ("mode", "mean", "spread"))
             self.belief = Belief(mode, mean, spread, float(arrays["belief.idle"]))
             count = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("play."))
             self._plays = [_play_of(arrays, f"play.{number}.") for number in range(count)]
-        except (KeyError, ValueError, TypeError, TrajectoryError) as problem:
+            self._density = self._make_density()
+        except (KeyError, IndexError, ValueError, TypeError, SrmError) as problem:
             raise RunError(f"these arrays hold no posterior of {self.machine.name}: {problem}") from None
-        if self._walkers.ndim != 3 or self._walkers.shape[2] != self._prior.dimensions:
+        holes = self._prior.dimensions - 1
+        self.belief.refuse_misfit(holes)
+        if self._walkers.ndim != 3 or self._walkers.shape[2] != holes + 1 or not np.isfinite(self._walkers).all():
             raise RunError(f"walkers {list(self._walkers.shape)}: of another machine than {self.machine.name}")
+        if self._peak is not None and (self._peak.shape != (holes + 1,) or not np.isfinite(self._peak).all()):
+            raise RunError(f"peak {list(self._peak.shape)}: of another machine than {self.machine.name}")
 
 
 def _play_arrays(play: Play) -> dict[str, np.ndarray]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from srm.evaluate.batched import linear
+from srm.evaluate.reference import Ambiguous
 from srm.infer.posterior.likelihood import Steps
 from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Density, Draws
@@ -135,7 +137,7 @@ def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> 
     """Whether the prior within the constraint is another than the hole's own space alone would give."""
     space = spaces(machine)[hole]
     width = space.high - space.low + space.whole
-    flat = width / np.sqrt(12)
+    flat = np.sqrt((width**2 - space.whole) / 12)
     return abs(spread - flat) > 0.1 * flat or abs(mean - (space.low + space.high) / 2) > 0.1 * flat
 
 
@@ -173,10 +175,23 @@ def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
     for hole in range(x.shape[1]):
         other = x.copy()
         other[:, hole] = np.roll(x[:, hole], 1)
-        change = steps.terms(density.pays(other), c) - base
-        moved[0, hole] = np.abs(change[:, : steps.demonstrated].sum(axis=1)).mean()
-        moved[1, hole] = np.abs(change[:, steps.demonstrated :].sum(axis=1)).mean()
+        kept = consistent(density, other)
+        if kept.any():
+            change = steps.terms(density.pays(other[kept]), c[kept]) - base[kept]
+            moved[0, hole] = np.abs(change[:, : steps.demonstrated].sum(axis=1)).mean()
+            moved[1, hole] = np.abs(change[:, steps.demonstrated :].sum(axis=1)).mean()
     return moved[0], moved[1]
+
+
+def consistent(density: Density, assignments: Floats) -> npt.NDArray[np.bool_]:
+    """Where the machine does not contradict itself, [K]: outside its constraint two of its rules may hold at one step."""
+    try:
+        density.pays(assignments)
+    except Ambiguous:
+        if len(assignments) == 1:
+            return np.zeros(1, np.bool_)
+        return np.concatenate([consistent(density, half) for half in np.array_split(assignments, 2)])
+    return np.ones(len(assignments), np.bool_)
 
 
 def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, ...]]:
@@ -223,7 +238,8 @@ def pressed_atoms(
             candidates.append(i)
             across = np.append(a[i] / (a[i] @ a[i]), 0.0)
             points += [at + across * (room + share * width) for share in BEYOND]
-    values = density.in_full()(np.array(points))
+    values, kept = np.full(len(points), -np.inf), consistent(density, np.array(points)[:, :-1])
+    values[kept] = density.in_full()(np.array(points)[kept])
     gains = (values[1:] - values[0]).reshape(-1, len(BEYOND)).max(axis=1)
     pressed = [
         PressedAtom(row_text(rows[i]), float(gain))

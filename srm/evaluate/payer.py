@@ -17,6 +17,7 @@ from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
+from srm.machine.words import Words
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
 
@@ -29,7 +30,22 @@ def read_rollout(
     if not isinstance(events, Events):
         told = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
         raise TrajectoryError(f"{told}; it must return srm.trajectory.Events, as docs/own_task.md shows")
+    _refuse_two_acts(vocabulary.words, events)
     return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
+
+
+def _refuse_two_acts(words: Words, events: Events) -> None:
+    """Proofs take it that at most one act happens at a step; a vocabulary that reads two would make them false."""
+    happened = np.flatnonzero(np.isin(events.event, [i for i, event in enumerate(words.events) if event.act]))
+    step, world = events.step[happened], events.world[happened]
+    together = np.flatnonzero((np.diff(step) == 0) & (np.diff(world) == 0))
+    if len(together):
+        at = together[0]
+        first, second = (words.events[events.event[i]].name for i in happened[at : at + 2])
+        raise TrajectoryError(
+            f"step {step[at]} of world {world[at]}: {first} and {second} happen together, but at most one act happens at a "
+            f"step; in the vocabulary {words.name} declare one of them with `act=False`"
+        )
 
 
 class Payer:

@@ -59,11 +59,30 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
         missed += 1
         if actions is not None:
             missed = 0
+            _refuse_unknown_actions(env, task, actions)
             trajectory = play_actions(env, actions, world_seed)
             if not task.solved(trajectory):
-                raise TaskError(f"{task.env_id}: the expert failed in the world of seed {world_seed}")
+                how = "was ended by the task" if trajectory.ended else "was not ended by the task"
+                raise TaskError(
+                    f"{task.env_id}: the expert failed in the world of seed {world_seed}: its episode of length "
+                    f"{trajectory.steps} has return {trajectory.total_reward:g} and {how}; {_what_counts(task)}"
+                )
             yield world_seed, trajectory
     raise TaskError(f"{task.env_id}: {_TRIES} worlds in a row have no solution; choose another environment")
+
+
+def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[int]) -> None:
+    for step, action in enumerate(actions):
+        if not env.action_space.contains(action):
+            raise TaskError(
+                f"{task.env_id}: action {step} of the expert is {action!r}, which is not in {env.action_space}"
+            )
+
+
+def _what_counts(task: Task) -> str:
+    if task.success is not None:
+        return "its `success` says what counts"
+    return "it counts if the task ends it with a return above 0, or if the task's own `success` says so"
 
 
 def play(

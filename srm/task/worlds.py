@@ -13,7 +13,8 @@ A world cannot be put back to an earlier moment: a run that is resumed begins ne
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,7 +79,8 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
         hint = _near(env_id, {*envpool.list_all_envs(), *gymnasium.registry})
         raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{hint}")
     wrappers = [ShowPlace] if _is_minigrid(env_id) else []
-    vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
+    with _refusals(env_id):
+        vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
     return GymnasiumWorlds(vector, seed, env_id=env_id)
 
 
@@ -88,12 +90,21 @@ def make_environment(env_id: str) -> gymnasium.Env:
 
     if env_id not in gymnasium.registry:
         raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _refusals(env_id):
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         env = gymnasium.make(env_id)
         if "rgb_array" in env.metadata.get("render_modes", ()):
             env = gymnasium.make(env_id, render_mode="rgb_array")
     return ShowPlace(env) if _is_minigrid(env_id) else env
+
+
+@contextmanager
+def _refusals(env_id: str) -> Iterator[None]:
+    """What Gymnasium says against making an environment: a version that is gone, a package that is missing."""
+    try:
+        yield
+    except gymnasium.error.Error as error:
+        raise TaskError(f"{env_id}: Gymnasium cannot make it: {error}") from None
 
 
 def gather(views: Views, places: Numbers, actions: Sequence[np.ndarray], steps: Sequence[Step]) -> Rollout:

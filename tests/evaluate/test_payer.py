@@ -43,6 +43,13 @@ def test_a_vocabulary_that_does_not_return_events_is_named() -> None:
         Payer(find_machine("doorkey_handset"), Wrong(events_of(FIRST)))(rollout_of(2))
 
 
+def test_two_acts_at_a_step_are_refused_since_proofs_rule_them_out() -> None:
+    both = events_of(("pick_up_key yellow (1, 2); see_target (3, 3)", "close_door yellow (4, 4); reach_goal (6, 6)"))
+    told = "step 1 of world 0: reach_goal and close_door happen together.*vocabulary minigrid declare one.*`act=False`"
+    with pytest.raises(TrajectoryError, match=told):
+        Payer(find_machine("doorkey_handset"), Told(both))(rollout_of(2))
+
+
 def test_values_take_the_place_of_those_in_the_machine_and_must_keep_its_constraint() -> None:
     machine, vocabulary = find_machine("doorkey_handset"), Told(events_of(FIRST))
     values = {**machine.values(), "pick": 0.2}

@@ -147,6 +147,17 @@ def test_what_cannot_be_a_world_is_refused_with_a_remedy(
         GymnasiumWorlds(vector, 0)
 
 
+def test_what_gymnasium_refuses_to_make_is_an_error_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def outdated(**settings: Any) -> gymnasium.Env:
+        raise gymnasium.error.DeprecatedEnv("version v3 is gone; please use v4")
+
+    gone = gymnasium.envs.registration.EnvSpec("Gone-v0", entry_point=outdated)
+    monkeypatch.setitem(gymnasium.registry, "Gone-v0", gone)
+    for make in (make_environment, lambda env_id: make_worlds(env_id, 2, 0)):
+        with pytest.raises(TaskError, match="Gone-v0: Gymnasium cannot make it: version v3 is gone; please use v4"):
+            make(env_id="Gone-v0")
+
+
 def test_an_unknown_environment_gets_a_near_one_suggested() -> None:
     with pytest.raises(TaskError, match=r"MiniGrid-DoorKye-8x8-v0; did you mean MiniGrid-DoorKey-8x8-v0\?"):
         make_worlds("MiniGrid-DoorKye-8x8-v0", 1, 0)

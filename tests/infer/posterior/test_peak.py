@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from examples.mountain_car import MOUNTAIN_CAR
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import PosteriorConfig, draw
 from srm.machine.model import Machine
-from srm.machine.parse import parse
+from srm.machine.parse import load, parse
+from srm.task.record import record
 from srm.task.table import find_task
 from tests.infer.play import demonstrations
 
 TASK = find_task("DoorKey-5x5")
+ROOT = Path(__file__).parents[3]
 QUICK = PosteriorConfig(ensembles=2, first_look=80, sweeps=80)
 
 
@@ -93,3 +98,19 @@ def test_the_peak_says_what_the_evidence_says_and_the_mean_what_the_prior_says()
     draws = draw(prior, little, PosteriorConfig(), np.random.default_rng(0))
     assert draws.assignments.mean() < 0
     assert peak(machine, prior, full, draws, np.random.default_rng(1))[0] == pytest.approx(4 / 3, abs=0.1)
+
+
+@pytest.mark.slow
+def test_a_height_that_only_drivers_reach_is_found_and_better_with_more_demonstrations() -> None:
+    """MountainCar: random play hardly gets above 0.2, the scripted driver swings to 0.4 and more."""
+    machine = load(ROOT / "examples" / "mountain_car.srm")
+    widths = []
+    for count in (1, 10):
+        shown = record(MOUNTAIN_CAR, count, 0).as_rollout()
+        play = random_play(MOUNTAIN_CAR, shown, 1, 3200)
+        found = infer(machine, machine.constraint(), MOUNTAIN_CAR.vocabulary(), shown, [play], QUICK, seed=1)
+        enough = next(hole for hole in found.holes if hole.name == "enough")
+        widths.append(enough.high - enough.low)
+        assert 0.1 <= found.values["enough"] <= 0.45
+    assert enough.set_by == "demonstrations"
+    assert widths[1] < 0.9 * widths[0]

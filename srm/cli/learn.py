@@ -102,7 +102,7 @@ def _remarks(posterior: dict[str, Any]) -> Iterator[str]:
     for atom in posterior["added"]:
         yield f"added against farming: {atom['text']}  ({atom['loop']})"
     for sentence in posterior["unproved"]:
-        yield f"may be farmed, and no atom forbids it: {sentence}"
+        yield f"unproved: {sentence}"
     for atom in posterior["pressed"]:
         yield f"the demonstrations press against {atom['text']}"
     for hole in posterior["holes"]:

@@ -49,7 +49,8 @@ def tell_words(words: Words) -> str:
     for event in words.events:
         has = ", ".join(event.attributes) or "-"
         lines.append(f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act else ' (no act)'}")
-    lines.append("attributes")
+    if words.attributes:
+        lines.append("attributes")
     for attribute in words.attributes:
         values = "cells (x, y)" if attribute.values is None else ", ".join(attribute.values)
         lines.append(f"  {attribute.name:<15} {attribute.meaning}: {values}")

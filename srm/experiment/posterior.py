@@ -71,7 +71,7 @@ class Inference:
     play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """let the policy of this run play too, beside random play: what it does and demonstrators do not is evidence; may be repeated"""
     frames: int = RANDOM_FRAMES
-    """steps of random play, and of each --play"""
+    """steps of random play, and of each --play; where nearly every step may pay, fewer of them are read"""
     seed: int = 0
     """of envs, actions and draws"""
     allow_farming: bool = False

@@ -230,7 +230,10 @@ def policy_file(folder: Path) -> Path:
         return folder / POLICY
     found = checkpoints(folder)
     if not found:
-        raise RunError(f"{folder} has neither {POLICY} nor a checkpoint: nothing of its policy was saved, or kept")
+        raise RunError(
+            f"{folder} has neither {POLICY} nor a checkpoint, so it has no policy; "
+            "give a run of `srm train` or `srm learn` as it was left, not one of `srm infer` or `srm report --keep`"
+        )
     return found[-1]
 
 

@@ -71,5 +71,5 @@ def _foreign(machine: Machine, named: str, words: Mapping[str, Words]) -> Iterat
         yield from find_foreign_words(machine, words[named])
     else:
         known = f"known are {', '.join(words)}" if words else "none is known here"
-        own = "; that of a task of your own: `srm check --words PACKAGE.MODULE:NAME`"
+        own = "; one of your own comes with its task, PACKAGE.MODULE:NAME: --words of `srm check`, the task of other verbs"
         yield Problem(f"unknown vocabulary {named}; {known}{near(named, words) or own}", machine, named)

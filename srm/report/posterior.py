@@ -33,7 +33,7 @@ GROUNDS = {
     "demonstrations": "demonstrations",
     "play": "play",
     "constraint": "the constraint alone",
-    "prior": "nothing: as before",
+    "prior": "the prior alone",
     "nothing reads it": "nothing reads it",
 }
 SURE = ("demonstrations", "play")

@@ -53,7 +53,9 @@ def shipped(task: Task) -> Path:
     """Where the demonstrations of a task are that come with the package."""
     path = Path(__file__).parent / "demonstrations" / f"{task.name}.npz"
     if not path.exists():
-        raise DemonstrationError(f"no demonstrations of {task.name} are shipped; record some with `srm demo`")
+        raise DemonstrationError(
+            f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
+        )
     return path
 
 

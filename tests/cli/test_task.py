@@ -35,6 +35,7 @@ def test_words_lists_names_meanings_and_attributes(capsys: pytest.CaptureFixture
     assert "red, green, blue, purple, yellow, grey" in listed
     assert "pick_up_key - drop_key: 0 to 1" in listed
     assert told(capsys, "words", "doorkey") == listed
+    assert "attributes" not in told(capsys, "words", "examples.corridor:TASK")  # it has none
 
 
 def test_an_unknown_vocabulary_gets_a_near_one_suggested(capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,6 +223,7 @@ def test_a_counter_that_bounds_a_rule_bounds_the_loop():
     assert said[0].endswith("from counters at 0 it can be made 3 times, which pays 6")
     assert "the largest total that loops can farm is 6" in said[1]
     assert said[-1] == SAFE
+    assert loops_of("    hit_wall and #hits < 1 // 2", COUNTED)[0].endswith("it can be made once, which pays 2")
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,8 @@ def test_atoms_that_the_constraint_or_other_atoms_imply_are_left_out():
 def test_what_no_hole_can_change_is_unproved():
     (sentence,) = small("    hit_wall // 1").unproved
     assert sentence.endswith("a round pays 1; no value of a hole changes that")
+    (sentence,) = small("    hit_wall // ?a", "?a = 1").unproved
+    assert sentence.endswith("a round pays 1; the holes have values, which no atom changes")
 
 
 def test_what_contradicts_the_constraint_is_unproved():

@@ -38,7 +38,8 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         if not rounds:
             return f"its moves cannot follow one another from counters at 0{between}"
         reached = "at least " if rounds == MOST_ROUNDS else ""
-        return f"from counters at 0 it can be made {reached}{rounds} times, which pays {fraction_text(total)}{between}"
+        often = "once" if rounds == 1 else f"{reached}{rounds} times"
+        return f"from counters at 0 it can be made {often}, which pays {fraction_text(total)}{between}"
     worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
     found = [wear for wear in worn if wear.by]
     if not found:

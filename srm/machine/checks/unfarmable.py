@@ -194,7 +194,8 @@ def _atoms(ground: Ground, condition: Condition, label: str) -> tuple[Atom, ...]
     """The parts of the condition that are not implied already, as atoms that leave room; or why there are none."""
     prover = ground.prover
     if condition == FALSE:
-        return "no value of a hole changes that"
+        given = any(hole.value is not None for hole in ground.subject.machine.holes)
+        return "the holes have values, which no atom changes" if given else "no value of a hole changes that"
     needed = [part for part in _parts(condition) if prover.can(negate(part)) is not False]
     forms = [_written(part.form) for part in needed if isinstance(part, Sign) and _is_closed(part)]
     if len(forms) < len(needed):

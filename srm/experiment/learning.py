@@ -164,8 +164,8 @@ class LearningRun:
             learning.seed,
             allow_farming=learning.allow_farming or learning.as_printed,
         )
-        self.frames = learning.frames or self.task.frames
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
+        self.frames = int(state.get("until", 0)) or learning.frames or self.task.frames
         self._first = int(state.get("round", 0))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
@@ -176,7 +176,7 @@ class LearningRun:
         self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
         self._refined = int(state.get("refined", 0))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
-        self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
+        self._asked = bool(state.get("asked", False))  # to go on beyond what the run was begun with
         self._goal = learning.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -203,8 +203,9 @@ class LearningRun:
         machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, find_task(learning.task))
         writer, checkpoint = RunWriter.resume(folder)
         run = LearningRun(learning, machine, shown, checkpoint)
-        run._writer, run._asked = writer, frames or run._asked
-        run.frames = run._asked or run.frames
+        run._writer = writer
+        if frames:
+            run.frames, run._asked = frames, True
         if run._recent.reached(run._goal):
             run._over, run._goal = not run._asked, None  # more frames than those to its goal may be asked for
         run._over |= run.learner.frames >= run.frames
@@ -220,12 +221,13 @@ class LearningRun:
     def rounds(self) -> Generator[Stand, None, None]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
-        if not self._first and not self._over:
-            self.learner.frames += self.inference.begin(self.holes, self.frames)
         saved, whole = start, True
         book = EpisodeBook(self.learner.player.worlds.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
+            if not self._first:
+                self.learner.frames += self.inference.begin(self.holes, self.frames)
+            self._over = self._over and not self._refine()  # the run may have been stopped before it could
             for round in () if self._over else infer(self.learner, self.holes, self.inference.config, self._first):
                 episodes = book.read(round.rollout)
                 self._recent.add(episodes)
@@ -339,8 +341,9 @@ class LearningRun:
         if solution is None or not solution.fails:
             return False
         self.holes.add(play)
+        self.learner.frames += int(play.rollout.real.sum())
         self._refined += 1
-        self._recent = Recent()
+        self._recent, self._goal = Recent(), self.learning.stop_at
         self.frames = self.learner.frames + (self.learning.frames or self.task.frames)
         return True
 
@@ -352,6 +355,7 @@ class LearningRun:
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
+            "until": self.frames,
             "asked": self._asked,
             "refined": self._refined,
         }

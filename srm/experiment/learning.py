@@ -5,7 +5,7 @@
     log.csv                one row a round, with every hole and its spread
     learnt.srm             the machine with values and spreads
     posterior.json         what is known of each hole, and by what it was set
-    draws.safetensors      draws of the posterior, where it was drawn from
+    draws.safetensors      draws of the posterior; not with the other ways of inferring
     check.json             what can be proved about the learnt machine
     episodes.json          demonstrations and episodes of the policy, and what they were paid
     report.html            all of it to look at
@@ -82,11 +82,11 @@ class Learning:
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     machine: str | None = None
-    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless told"""
+    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless given"""
     constraint: str | None = None
-    """which of the machine's constraints must hold, or none; its first unless told"""
+    """which of the machine's constraints must hold, or none; its first unless given"""
     demos: Path | None = None
-    """file of demonstrations; those that ship with the package unless told"""
+    """file of demonstrations; those that ship with the package unless given"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """use only the first so many demonstrations"""
     frames: int = 0
@@ -94,13 +94,13 @@ class Learning:
     stop_at: float | None = None
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
-    """of worlds, weights, actions and draws"""
+    """of envs, weights, actions and draws"""
     infer: Way = "posterior"
     """how the holes are inferred: draws from the posterior itself, the paper's Algorithm 1, or a baseline that only looks at signs or regresses"""
     allow_farming: bool = False
     """do not add the atoms that keep loops from being repeated without end for gain (`srm check --forbid-farming` prints them)"""
     refine: int = 0
-    """where the trained policy out-earns the demonstrations, make its play evidence and train on, so many times at most (posterior only)"""
+    """where the trained policy out-earns the demonstrations, make its play evidence and train on for as long again, so many times at most; needs --infer posterior"""
     cores: Literal[0, 1, 2] = 0
     """of Algorithm 1. 2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
     as_printed: bool = False

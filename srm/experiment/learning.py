@@ -16,6 +16,7 @@ checkpoint. `finish` writes the rest.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import torch
 import tyro
 
@@ -164,7 +166,7 @@ class LearningRun:
             learning.seed,
             allow_farming=learning.allow_farming or learning.as_printed,
         )
-        state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
+        state = _state_of(checkpoint)
         self.frames = int(state.get("until", 0)) or learning.frames or self.task.frames
         self._first = int(state.get("round", 0))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
@@ -369,6 +371,21 @@ class LearningRun:
             self.holes.load({n.removeprefix("holes."): value for n, value in arrays.items() if n.startswith("holes.")})
         except RunError as problem:
             raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
+    """What a checkpoint says beside its arrays; a damaged one is refused."""
+    if checkpoint is None:
+        return {}
+    state = checkpoint.state
+    try:
+        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "refined", "seconds")]
+        past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
+        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all():
+            return state
+    except (TypeError, ValueError):
+        pass
+    raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")
 
 
 def learning_of(folder: Path) -> Learning:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from srm.errors import RunError
 from srm.experiment import learning as module
-from srm.experiment.learning import Learning, LearningRun
+from srm.experiment.learning import Learning, LearningRun, read_inputs
+from srm.experiment.run import Checkpoint
 from srm.experiment.solution import Comparison, Earned, Solution
 from srm.infer.posterior.live import LiveConfig
 from srm.train import trial
@@ -54,3 +57,10 @@ def test_a_run_that_was_stopped_before_it_could_be_refined_is_refined_when_it_is
     again = LearningRun.resume(tmp_path / "run")
     assert next(again.rounds()).row["frames"] > last.row["frames"]
     assert again.frames > 1200
+
+
+@pytest.mark.parametrize("damage", [{"until": "x"}, {"refined": None}, {"frames": -1}, {"recent": [[1.0], [2.0, 3.0]]}])
+def test_a_damaged_state_is_refused_in_one_line(damage: dict[str, Any], tmp_path: Path) -> None:
+    state = {"round": 3, "frames": 600, "until": 900, "seconds": 1.0, "recent": [], "refined": 0} | damage
+    with pytest.raises(RunError, match=r"round-3 is damaged; delete it"):
+        LearningRun(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))

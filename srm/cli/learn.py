@@ -36,7 +36,7 @@ class Learn:
 
     learning: Annotated[Learning, tyro.conf.arg(name="")] = field(default_factory=Learning)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless told, with a number if that is taken"""
+    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
 
@@ -55,7 +55,7 @@ class Learn:
                     break
         if stopped():
             run.holes.close()
-            saved = "" if checkpoints(folder) else " within the warm-up, which is not saved"
+            saved = "" if checkpoints(folder) else ", before anything was saved"
             print(
                 f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {quote(str(folder))}",
                 file=sys.stderr,

@@ -22,7 +22,7 @@ from srm.infer.baselines import FixedHoles
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import Holes, InferConfig
 from srm.infer.posterior import store
-from srm.infer.posterior.evidence import Side
+from srm.infer.posterior.evidence import Side, demonstrated_side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
@@ -87,6 +87,8 @@ class HoleInference:
 
     def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
         vocabulary, shown = self.task.vocabulary(), self.demonstrations.as_rollout()
+        if self.way != "algorithm1":
+            demonstrated_side(Program(self.machine, vocabulary.words), vocabulary, shown)  # refused before a run begins
         if self.way == "posterior":
             return LivePosterior(
                 self.machine,

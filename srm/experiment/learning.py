@@ -5,7 +5,7 @@
     log.csv                one row a round, with every hole and its spread
     learnt.srm             the machine with values and spreads
     posterior.json         what is known of each hole, and by what it was set
-    draws.safetensors      draws of the posterior, where it was drawn from
+    draws.safetensors      draws of the posterior; not with the other ways of inferring
     check.json             what can be proved about the learnt machine
     episodes.json          demonstrations and episodes of the policy, and what they were paid
     report.html            all of it to look at
@@ -16,6 +16,7 @@ checkpoint. `finish` writes the rest.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import torch
 import tyro
 
@@ -82,11 +84,11 @@ class Learning:
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     machine: str | None = None
-    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless told"""
+    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless given"""
     constraint: str | None = None
-    """which of the machine's constraints must hold, or none; its first unless told"""
+    """which of the machine's constraints must hold, or none; its first unless given"""
     demos: Path | None = None
-    """file of demonstrations; those that ship with the package unless told"""
+    """file of demonstrations; those that ship with the package unless given"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """use only the first so many demonstrations"""
     frames: int = 0
@@ -94,13 +96,13 @@ class Learning:
     stop_at: float | None = None
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
-    """of worlds, weights, actions and draws"""
+    """of envs, weights, actions and draws"""
     infer: Way = "posterior"
     """how the holes are inferred: draws from the posterior itself, the paper's Algorithm 1, or a baseline that only looks at signs or regresses"""
     allow_farming: bool = False
     """do not add the atoms that keep loops from being repeated without end for gain (`srm check --forbid-farming` prints them)"""
     refine: int = 0
-    """where the trained policy out-earns the demonstrations, make its play evidence and train on, so many times at most (posterior only)"""
+    """where the trained policy out-earns the demonstrations, make its play evidence and train on for as long again, so many times at most; needs --infer posterior"""
     cores: Literal[0, 1, 2] = 0
     """of Algorithm 1. 2: infer the holes beside the policy's update; 1: one after the other, with the same result; 0: as many as there are"""
     as_printed: bool = False
@@ -164,8 +166,8 @@ class LearningRun:
             learning.seed,
             allow_farming=learning.allow_farming or learning.as_printed,
         )
-        self.frames = learning.frames or self.task.frames
-        state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
+        state = _state_of(checkpoint)
+        self.frames = int(state.get("until", 0)) or learning.frames or self.task.frames
         self._first = int(state.get("round", 0))
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
@@ -176,7 +178,7 @@ class LearningRun:
         self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
         self._refined: list[str] = list(state.get("refined", []))  # what was found each time
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
-        self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
+        self._asked = bool(state.get("asked", False))  # to go on beyond what the run was begun with
         self._goal = learning.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -203,8 +205,9 @@ class LearningRun:
         machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, find_task(learning.task))
         writer, checkpoint = RunWriter.resume(folder)
         run = LearningRun(learning, machine, shown, checkpoint)
-        run._writer, run._asked = writer, frames or run._asked
-        run.frames = run._asked or run.frames
+        run._writer = writer
+        if frames:
+            run.frames, run._asked = frames, True
         if run._recent.reached(run._goal):
             run._over, run._goal = not run._asked, None  # more frames than those to its goal may be asked for
         run._over |= run.learner.frames >= run.frames
@@ -220,12 +223,13 @@ class LearningRun:
     def rounds(self) -> Generator[Stand, None, None]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
-        if not self._first and not self._over:
-            self.learner.frames += self.inference.begin(self.holes, self.frames)
         saved, whole = start, True
         book = EpisodeBook(self.learner.player.worlds.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
+            if not self._first:
+                self.learner.frames += self.inference.begin(self.holes, self.frames)
+            self._over = self._over and not self._refine()  # the run may have been stopped before it could
             for round in () if self._over else infer(self.learner, self.holes, self.inference.config, self._first):
                 episodes = book.read(round.rollout)
                 self._recent.add(episodes)
@@ -339,8 +343,14 @@ class LearningRun:
         if solution is None or not solution.fails:
             return False
         self.holes.add(play)
+<<<<<<< HEAD
         self._refined.append(f"after {self.learner.frames:,} frames {solution}")
         self._recent = Recent()
+=======
+        self.learner.frames += int(play.rollout.real.sum())
+        self._refined += 1
+        self._recent, self._goal = Recent(), self.learning.stop_at
+>>>>>>> review
         self.frames = self.learner.frames + (self.learning.frames or self.task.frames)
         return True
 
@@ -352,6 +362,7 @@ class LearningRun:
             "frames": self.learner.frames,
             "seconds": self._seconds,
             "recent": self._recent.past(),
+            "until": self.frames,
             "asked": self._asked,
             "refined": self._refined,
         }
@@ -365,6 +376,21 @@ class LearningRun:
             self.holes.load({n.removeprefix("holes."): value for n, value in arrays.items() if n.startswith("holes.")})
         except RunError as problem:
             raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
+    """What a checkpoint says beside its arrays; a damaged one is refused."""
+    if checkpoint is None:
+        return {}
+    state = checkpoint.state
+    try:
+        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "refined", "seconds")]
+        past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
+        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all():
+            return state
+    except (TypeError, ValueError):
+        pass
+    raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")
 
 
 def learning_of(folder: Path) -> Learning:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.special import expit
 
 from srm.chance import stream
 from srm.errors import RunError
@@ -32,6 +33,7 @@ from srm.trajectory import Rollout
 PRIOR_DRAWS = 64
 RIDGE = 1.0  # keeps what is only ever demonstrated finite
 NEWTON_STEPS = 25
+TINY = 1e-9  # of a coefficient: a step this small changes nothing
 
 
 def signs(evidence: Evidence, assignments: Floats) -> Floats:
@@ -59,14 +61,21 @@ def regression(evidence: Evidence, assignments: Floats) -> Floats:
 
 
 def logistic(x: Floats, label: Floats, weight: Floats) -> Floats:
-    """The coefficients [H] of a logistic regression with a free intercept and a small ridge, by Newton's method."""
+    """The coefficients [H] of a logistic regression with a free intercept and a small ridge, by Newton's method. A step that overshoots is halved."""
     x = np.column_stack([x, np.ones(len(x))])
     ridge = np.diag(np.append(np.full(x.shape[1] - 1, RIDGE), 1e-9))
     beta = np.zeros(x.shape[1])
+
+    def log_likelihood(at: Floats) -> float:
+        return float(weight @ (label * (x @ at) - np.logaddexp(0.0, x @ at)) - at @ ridge @ at / 2)
+
     for _ in range(NEWTON_STEPS):
-        p = 1 / (1 + np.exp(-(x @ beta)))
+        p = expit(x @ beta)
         gradient = x.T @ (weight * (label - p)) - ridge @ beta
-        beta = beta + np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + ridge, gradient)
+        step = np.linalg.solve((x.T * (weight * p * (1 - p))) @ x + ridge, gradient)
+        while log_likelihood(beta + step) < log_likelihood(beta) and np.abs(step).max() > TINY:
+            step = step / 2
+        beta = beta + step
     return beta[:-1]
 
 

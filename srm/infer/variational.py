@@ -33,7 +33,7 @@ class HolePosterior:
     spread: float
     quantiles: tuple[float, ...]  # at QUANTILES
     demonstrated: int  # steps of the demonstrations
-    played: int  # steps of the policy's latest rollout
+    played: int  # steps of the policy's play at the end
 
     @property
     def exercised(self) -> bool:

@@ -28,6 +28,7 @@ from srm.report.run import SAMPLED, Columns, LearningRun, evenly, flattened, rea
 
 REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
+BASELINES = ("signs", "regression")  # ways of inferring that know no spread
 MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
 
 
@@ -142,7 +143,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         "holes",
         "Holes over time",
         tag("div", id="hole-charts"),
-        f"The value that paid the policy, and one spread of {_spread(run)} to either side; all on one scale.",
+        _about_curves(run),
     )
     yield _machine(run)
     yield from _posterior(run)
@@ -153,10 +154,17 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _configuration(run)
 
 
-def _spread(run: LearningRun) -> str:
-    if run.settings.get("infer") == SAMPLED:
-        return "the posterior"
-    return "the sampler, before its draws are brought inside the constraint,"
+def _about_curves(run: LearningRun) -> str:
+    if _way(run) in BASELINES:
+        return "The value that paid the policy, which was found once and stays; all on one scale."
+    sampler = "the sampler, before its draws are brought inside the constraint,"
+    spread = "the posterior" if _way(run) == SAMPLED else sampler
+    return f"The value that paid the policy, and one spread of {spread} to either side; all on one scale."
+
+
+def _way(run: LearningRun) -> Any:
+    """How the holes were inferred."""
+    return run.settings.get("infer")
 
 
 def _machine(run: LearningRun) -> Section:
@@ -169,7 +177,8 @@ def _machine(run: LearningRun) -> Section:
         return Section("machine", "Learnt machine", region)
     unexercised = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
     note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it. "
-    note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
+    if _way(run) not in BASELINES:
+        note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
     if unexercised:
         told = ", ".join(f"?{name}" for name in unexercised)
         note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unexercised) == 1 else 'them'}."

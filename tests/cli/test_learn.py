@@ -47,6 +47,9 @@ def test_bad_input_is_refused_before_any_training(tmp_path: Path, capsys: pytest
     assert clash in refused(capsys, "doorkey", "--machine", str(both), *out)
     assert "did you mean pick_up_key" in refused(capsys, "doorkey", "--machine", str(foreign), *out)
     assert "no holes" in refused(capsys, "keycorridor", "--machine", _closed(tmp_path), *out)
+    silent = tmp_path / "silent.srm"
+    silent.write_text("machine m\nwords minigrid\nholes ?a\nstart s\n  open_box // ?a\n")
+    assert "show no event of machine m" in refused(capsys, "doorkey", "--machine", str(silent), *out)
     assert "no constraint loose" in refused(capsys, "doorkey", "--constraint", "loose", *out)
     assert "shows the task doorkey" in refused(capsys, "keycorridor", "--demos", str(tmp_path / "door.npz"), *out)
     assert "-n must lie in 1..10" in refused(capsys, "doorkey", "-n", "11", *out)

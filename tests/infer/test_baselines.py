@@ -44,6 +44,13 @@ def test_logistic_finds_the_odds_of_one_feature() -> None:
     assert coefficients == pytest.approx([np.log(9)], abs=1e-3)
 
 
+def test_logistic_does_not_overshoot_where_signals_are_large() -> None:
+    rng = np.random.default_rng(32)
+    x = rng.normal(size=(8, 3)) * 500 * (rng.random((8, 3)) < 0.5)
+    label = np.repeat([1.0, 0.0], [5, 3])
+    assert np.abs(logistic(x, label, np.ones(8))).max() < 1
+
+
 @pytest.mark.parametrize("arrays", [{}, {"values": np.zeros(3)}, {"values": np.full(5, np.nan)}], ids=str)
 def test_damaged_values_are_refused(arrays: dict[str, np.ndarray]) -> None:
     machine = find_machine("doorkey").opened()

@@ -111,6 +111,17 @@ class Side:
         return sums[self.whole]
 
 
+def demonstrated_side(program: Program, vocabulary: Vocabulary, demonstrated: Rollout) -> Side:
+    """Refuses demonstrations that the machine says nothing about."""
+    side = Side.of(program, vocabulary, demonstrated)
+    if len(side.residual.entries) == 0:
+        raise DemonstrationError(
+            f"the demonstrations show no event of machine {program.machine.name}; "
+            "record some of its own task with `srm demo`"
+        )
+    return side
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Demonstrations and the play of R policies."""
@@ -132,12 +143,7 @@ class Evidence:
                     f"demonstrated_log_prob: shape {list(play.demonstrated_log_prob.shape)}, expected one number for each "
                     f"step of the demonstrations, {list(demonstrated.actions.shape)}"
                 )
-        side = Side.of(program, vocabulary, demonstrated)
-        if len(side.residual.entries) == 0:
-            raise DemonstrationError(
-                f"the demonstrations show no event of machine {program.machine.name}; "
-                "record some of its own task with `srm demo`"
-            )
+        side = demonstrated_side(program, vocabulary, demonstrated)
         read = [_bounded(program, vocabulary, play) for play in plays]
         return Evidence(
             side,

@@ -5,7 +5,9 @@ so has the mean where ten demonstrations count for what they are worth. The peak
 Much of it is flat: a penalty that nobody demonstrates may be -2 or -5 and explain as much. There the smallest number will do, and it
 trains best (docs/algorithm.md has the frames), so the peak is that of
 
-    log posterior, every step counted in full, - sum over paid holes of (hole / a tenth of the width of its space)^2 / 2
+    log posterior, every step counted in full, - sum over paid holes of hole^2 / 2
+
+(pay is log-odds, of which 1 is a natural unit).
 
 It is found by annealing: the ensemble goes on from draws of the posterior while the density is raised to ever higher powers. What is
 returned is the mean of the walkers that end there, so a threshold lies in the middle of what is equally likely.
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from srm.infer.posterior.prior import Floats, Prior, spaces
+from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Draws
 from srm.infer.posterior.slices import LogDensity, sweep
 from srm.infer.posterior.summary import paid_holes
@@ -32,8 +34,7 @@ def peak(machine: Machine, prior: Prior, full: LogDensity, draws: Draws, rng: np
     `full` is the log-density with every step counted for one (`Density.in_full`); the walkers go on from those of `draws`.
     """
     paid = paid_holes(machine)
-    tenth = np.array([(space.high - space.low) / 10 for space in spaces(machine)])
-    small = np.array([name in paid for name in machine.hole_names]) / np.square(tenth)  # [H]
+    small = np.array([float(name in paid) for name in machine.hole_names])  # [H]
     walkers = draws.walkers.reshape(1, -1, prior.dimensions).copy()
     power = 1.0
 

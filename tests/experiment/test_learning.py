@@ -1,0 +1,66 @@
+"""Runs that are refined: what is played as evidence counts, and a resumed run goes on for as long as it would have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from srm.errors import RunError
+from srm.experiment import learning as module
+from srm.experiment.learning import Learning, LearningRun, read_inputs
+from srm.experiment.run import Checkpoint
+from srm.experiment.solution import Comparison, Earned, Solution
+from srm.infer.posterior.live import LiveConfig
+from srm.train import trial
+from srm.train.make import LearnerConfig
+from srm.train.ppo import PpoConfig
+
+EARNS_MORE = Comparison(Earned(0.0, 0.0, 9), Earned(1.0, 0.0, 9))
+LEARNING = Learning(
+    "DoorKey-5x5",
+    count=3,
+    frames=600,
+    refine=1,
+    learning=LearnerConfig(ppo=PpoConfig(worlds=8, steps=32)),
+    posterior=LiveConfig(sweeps=20, first_look=20),
+)
+
+
+@pytest.fixture(autouse=True)
+def _never_a_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(1)  # as the command line does
+    monkeypatch.setattr(trial, "MOST_STEPS", 128)
+    monkeypatch.setattr(module, "check_solution", lambda *_: Solution(EARNS_MORE, EARNS_MORE, 0.99))
+
+
+def test_a_refined_run_plays_as_long_again_also_when_it_is_resumed(tmp_path: Path) -> None:
+    run = LearningRun.begin(LEARNING, tmp_path / "run")
+    rounds = run.rounds()
+    first = next(stand for stand in rounds if stand.row["frames"] >= 600)
+    second = next(rounds)
+    assert second.row["frames"] > first.row["frames"] + 8 * 32  # the play that became evidence is counted
+    assert second.frames > 1200
+    rounds.close()
+    again = LearningRun.resume(tmp_path / "run")
+    assert again.frames == second.frames
+    assert [stand.row["frames"] for stand in again.rounds()][-1] >= second.frames
+    assert again.finish()["refined"] == 1
+
+
+def test_a_run_that_was_stopped_before_it_could_be_refined_is_refined_when_it_is_resumed(tmp_path: Path) -> None:
+    rounds = LearningRun.begin(LEARNING, tmp_path / "run").rounds()
+    last = next(stand for stand in rounds if stand.row["frames"] >= 600)
+    rounds.close()
+    again = LearningRun.resume(tmp_path / "run")
+    assert next(again.rounds()).row["frames"] > last.row["frames"]
+    assert again.frames > 1200
+
+
+@pytest.mark.parametrize("damage", [{"until": "x"}, {"refined": None}, {"frames": -1}, {"recent": [[1.0], [2.0, 3.0]]}])
+def test_a_damaged_state_is_refused_in_one_line(damage: dict[str, Any], tmp_path: Path) -> None:
+    state = {"round": 3, "frames": 600, "until": 900, "seconds": 1.0, "recent": [], "refined": 0} | damage
+    with pytest.raises(RunError, match=r"round-3 is damaged; delete it"):
+        LearningRun(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))

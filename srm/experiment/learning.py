@@ -343,14 +343,9 @@ class LearningRun:
         if solution is None or not solution.fails:
             return False
         self.holes.add(play)
-<<<<<<< HEAD
         self._refined.append(f"after {self.learner.frames:,} frames {solution}")
-        self._recent = Recent()
-=======
         self.learner.frames += int(play.rollout.real.sum())
-        self._refined += 1
         self._recent, self._goal = Recent(), self.learning.stop_at
->>>>>>> review
         self.frames = self.learner.frames + (self.learning.frames or self.task.frames)
         return True
 
@@ -384,9 +379,10 @@ def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
         return {}
     state = checkpoint.state
     try:
-        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "refined", "seconds")]
+        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "seconds")]
         past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
-        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all():
+        sentences = all(isinstance(sentence, str) for sentence in state.get("refined", []))
+        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all() and sentences:
             return state
     except (TypeError, ValueError):
         pass

@@ -115,7 +115,9 @@ def _names(machine: Machine) -> Iterator[Problem]:
             yield from _name(kind, name, thing)
             seen[name] += 1
             if seen[name] == 2:
-                yield Problem(f"there are two {kind}s named {name}; rename one", thing, name)
+                again = isinstance(thing, Node) and thing.accepting and not thing.rules
+                remedy = f"; a node that is also accepting is begun by `start accept {name}`, or by `accept {name}`"
+                yield Problem(f"there are two {kind}s named {name}; rename one{remedy if again else ''}", thing, name)
 
 
 def _name(kind: str, name: str, about: object) -> Iterator[Problem]:

@@ -167,4 +167,6 @@ def _own_task(name: str) -> Task:
         raise TaskError(f"task {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
     if not isinstance(task, Task):
         raise TaskError(f"task {name}: is a {type(task).__name__}, expected a srm.task.table.Task")
+    if getattr(task.vocabulary(), "words", None) != task.words:
+        raise TaskError(f"task {name}: its vocabulary has not the task's `words`; give both the same Words")
     return task

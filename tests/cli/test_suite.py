@@ -58,7 +58,7 @@ def test_the_commands_of_a_suite_are_told_without_running_it(
     monkeypatch.chdir(tmp_path)
     assert main(["suite", "motivating", "--list", "--scale", "0.1", "--only", "learnt"]) == 0
     said = capsys.readouterr().out
-    assert "learn   0/3  srm learn keycorridor --frames 250000\n" in said
+    assert "learn   0/3  srm learn keycorridor --infer algorithm1 --frames 250000\n" in said
     assert "learnt  0/3  srm train keycorridor --reward learnt:learn --frames 500000\n" in said
     assert list(tmp_path.iterdir()) == []
 

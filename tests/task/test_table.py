@@ -15,6 +15,7 @@ from srm.task.table import ENVIRONMENTS, FAMILIES, find_task, short_name
 
 OWN = replace(FAMILIES["doorkey"], name="own", env_id="MiniGrid-DoorKey-5x5-v0")
 NUMBER = 3
+WORDLESS = replace(OWN, vocabulary=object)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,7 @@ def test_every_environment_has_a_name_of_its_own() -> None:
         ("nowhere.at.all:task", "No module named 'nowhere'"),
         ("tests.task.test_table:absent", "has no attribute 'absent'"),
         ("tests.task.test_table:NUMBER", "is a int, expected a srm.task.table.Task"),
+        ("tests.task.test_table:WORDLESS", "its vocabulary has not the task's `words`"),
         (":x", "it is PACKAGE.MODULE:NAME"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from srm.chance import stream
 from srm.errors import SettingError
-from srm.experiment.learning import Learning
+from srm.experiment.learning_settings import Learning
 from srm.experiment.training import Training
 from srm.infer.imitation import ImitationConfig
 from srm.infer.loop import InferConfig

@@ -24,7 +24,8 @@ from rich.text import Text
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, Learning, LearningRun, Stand
+from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
+from srm.experiment.learning_settings import Learning
 from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
 from srm.train.episodes import of_few

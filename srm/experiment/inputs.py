@@ -4,7 +4,7 @@ anything runs."""
 from __future__ import annotations
 
 from srm.experiment import learning, training
-from srm.experiment.learning import Learning
+from srm.experiment.learning_settings import Learning
 from srm.experiment.training import Training
 
 

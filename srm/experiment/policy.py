@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from srm.errors import RunError
-from srm.experiment.learning import learning_of
+from srm.experiment.learning_settings import learning_of
 from srm.experiment.run import POLICY, checkpoints, policy_file, read_config, read_weights
 from srm.experiment.training import training_of
 from srm.task.record import play, record

@@ -10,7 +10,8 @@ import torch
 
 from srm.errors import RunError
 from srm.experiment import learning as module
-from srm.experiment.learning import Learning, LearningRun, read_inputs
+from srm.experiment.learning import LearningRun
+from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
 from srm.experiment.solution import Comparison, Earned, Solution
 from srm.infer.posterior.live import LiveConfig

@@ -82,7 +82,6 @@ class Learning:
         """Flags of a way of inferring that was not chosen."""
         for flag, given, way in (
             ("--as-printed", self.as_printed, "algorithm1"),
-            ("--cores", self.cores != 0, "algorithm1"),
             ("--reward-net.*, --sampler.* and --warm-up", self.inference != InferConfig(), "algorithm1"),
             ("--posterior.*", self.posterior != LiveConfig(), "posterior"),
             ("--refine", self.refine != 0, "posterior"),

@@ -57,10 +57,10 @@ def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) 
             assert machine.is_concrete != ("--holes" in row.words)
 
 
-def test_the_suites_are_those_of_the_paper() -> None:
+def test_the_suites_are_those_of_the_paper_and_one_of_ways_to_infer() -> None:
     assert list(SUITES) == [
         "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
-        "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines",
+        "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines", "inference",
     ]  # fmt: skip
 
 

@@ -206,6 +206,8 @@ def allowed_values(machine: Machine, rng: random.Random) -> Iterator[dict[str, f
     subject = Subject(machine, None, machine.constraint())
     for _ in range(200):
         values = {name: rng.randint(-8, 8) / 4 for name in subject.open_holes}
+        if any(hole.space is not None and values.get(hole.name, 0) not in hole.space for hole in machine.holes):
+            continue
         whole = Subject(machine.concretize(values)).values
         if all(margin(row, whole) >= 0 for row in subject.rows):
             yield values

@@ -1,6 +1,6 @@
 """The posterior while a policy is trained: it pays, and is drawn anew as play reaches new places.
 
-It begins with random play, as `srm infer` does. The latest play of the policy joins the evidence after 8, 32, 128, ... rounds: ever
+It begins with random play, as `srm infer` does. The latest play of the policy joins the evidence after 16, 64, 256, ... rounds: ever
 more rarely, so that values settle, and with the weight of one policy among those met so far, so that evidence does not grow because
 the policy plays on. A new posterior goes on from where the walkers of the old one stand.
 """
@@ -30,7 +30,8 @@ from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
 NEVER_OR_LONGER = Range("0, or a number that is 2 or more", lambda x: x == 0 or 2 <= x < inf)
-FIRST = 8  # rounds after which play first joins the evidence
+NEAR = 60  # sweeps from the prior, or from an earlier posterior, to near the peak
+FIRST = 16  # rounds after which play first joins the evidence
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class LiveConfig(PosteriorConfig):
     pay: Literal["peak", "mean", "draw"] = "peak"
     """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
     refresh: int = 4
-    """play joins the evidence after 8 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
+    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,7 +114,7 @@ class LivePosterior(PaysByBelief):
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
         )
         # The peak needs walkers near it, not converged draws: those are drawn at the end.
-        short = replace(self.config, sweeps=self.config.first_look) if self.config.pay == "peak" else self.config
+        short = replace(self.config, sweeps=NEAR) if self.config.pay == "peak" else self.config
         self._draws = draw(self._prior, self._density, short, rng, self._walkers)
         self._walkers = self._draws.walkers
         self._believe(rng)

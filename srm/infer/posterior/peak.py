@@ -23,7 +23,7 @@ from srm.infer.posterior.slices import LogDensity, sweep
 from srm.infer.posterior.summary import paid_holes
 from srm.machine.model import Machine
 
-POWERS = 2.0 ** np.arange(0.0, 8.5, 0.5)
+POWERS = 2.0 ** np.arange(9)
 SWEEPS = 10  # at each power
 LEVEL = 0.1  # log-density within which walkers count as at the peak
 

@@ -62,7 +62,7 @@ def test_the_posterior_at_the_end_leaves_what_pays_as_it_is(pay: Literal["peak",
 
 
 def test_play_joins_ever_more_rarely_or_never() -> None:
-    assert [n for n in range(1, 600) if LiveConfig().is_due(n)] == [8, 32, 128, 512]
+    assert [n for n in range(1, 600) if LiveConfig().is_due(n)] == [16, 64, 256]
     assert not any(LiveConfig(refresh=0).is_due(n) for n in range(600))
     with pytest.raises(SettingError, match=r"--posterior.refresh 1"):
         LiveConfig(refresh=1)

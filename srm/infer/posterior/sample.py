@@ -26,6 +26,7 @@ from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01
 LEAST_DRAWS = 400  # effective
+COMPARED = 400  # sweeps at most when ensembles are compared: neighbours hardly differ, and ranking all took a fifth of the time
 PAIRS = Range(
     "0, or a number that is 4 or more", lambda x: x == 0 or 4 <= x < inf
 )  # a half's directions need two walkers
@@ -46,7 +47,7 @@ class PosteriorConfig:
     walkers: int = 0
     """of each ensemble; 0: twice the number of coordinates, and at least 16"""
     first_look: int = 150
-    """sweeps until convergence is first looked at; then again after half as many more"""
+    """sweeps until convergence is first looked at; then again after a third more"""
     sweeps: int = 4000
     """at most"""
 
@@ -119,9 +120,9 @@ def draw(
         while len(history) < look:
             sweep(prior, density, walkers, values, rng)
             history.append(walkers.copy())
-        look = min(look + max(1, look // 2), config.sweeps)
+        look = min(look + max(1, look // 3), config.sweeps)
         kept = np.stack(history[len(history) // 2 :])  # [S, C, W, D]
-        by_hole = np.moveaxis(kept, 0, -1)  # [C, W, D, S]
+        by_hole = np.moveaxis(kept[:: 1 + len(kept) // COMPARED], 0, -1)  # [C, W, D, S]
         holes = range(prior.dimensions - 1)
         hats = np.array([r_hat(by_hole[:, :, hole]) for hole in holes])
         sizes = np.array([effective_size(by_hole[:, :, hole]) for hole in holes])

@@ -219,7 +219,8 @@ def _table(summary: Summary) -> Markup:
     ]
     note = tag(
         "p",
-        "Ratio: to the largest hole that is paid. Narrower: the share of the prior's spread that the evidence took away.",
+        "Pays: the peak, with a preference for small numbers. It may lie nearer to 0 than the interval, since the scale of pay is nearly "
+        "free: compare ratios. Ratio: of means, to the largest hole that is paid. Narrower: the share of the prior's spread that the evidence took away.",
         class_="note",
     )
     return join([table([*heads, "set by"], rows, label="What is known of each hole"), note])

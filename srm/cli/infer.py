@@ -73,6 +73,11 @@ def lines(inputs: Inputs, posterior: Posterior) -> Iterator[str]:
         f"({summary.demonstrated_steps} steps) in {inputs.demonstrations.env_id} and {summary.played_steps:,} steps of play"
     )
     yield ""
+    yield from known_of(summary)
+
+
+def known_of(summary: Summary) -> Iterator[str]:
+    """A table of what is known of each hole, and what there is to say of the constraint."""
     yield from _table([_row(hole) for hole in summary.holes])
     yield from _about_constraint(summary)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import tyro
@@ -21,6 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from srm.cli.infer import known_of
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
@@ -28,6 +29,7 @@ from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
 from srm.experiment.learning_settings import Learning
 from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
+from srm.report.posterior import read_summary
 from srm.train.episodes import of_few
 
 
@@ -66,7 +68,7 @@ class Learn:
         summary = run.finish()
         page = write_report(folder)
         print((folder / LEARNT).read_text())
-        for line in _remarks(json.loads((folder / POSTERIOR).read_text())):
+        for line in _known(folder / POSTERIOR):
             print(line)
         for finding in json.loads((folder / CHECK).read_text())["findings"]:
             if finding["severity"] != "note":
@@ -91,25 +93,19 @@ class Learn:
         return LearningRun.begin(learning, self.out or _folder(learning))
 
 
-def _remarks(posterior: dict[str, Any]) -> Iterator[str]:
+def _known(path: Path) -> Iterator[str]:
     """What a user should know of the values."""
-    if posterior["kind"] != "posterior":
-        for hole in posterior["holes"]:
-            if not hole["exercised"]:
-                yield f"?{hole['name']}: no step of the demonstrations or of the latest play was paid by it"
+    posterior = json.loads(path.read_text())
+    if posterior["kind"] == "posterior":
+        summary = read_summary(path)
+        if not summary.convergence.converged:
+            yield "the posterior has NOT converged: give more --posterior.sweeps"
+        yield from known_of(summary)
+        yield ""
         return
-    if not posterior["convergence"]["converged"]:
-        yield "the posterior has NOT converged: give more --posterior.sweeps"
-    for atom in posterior["added"]:
-        yield f"added against farming: {atom['text']}  ({atom['loop']})"
-    for sentence in posterior["unproved"]:
-        yield f"unproved: {sentence}"
-    for atom in posterior["pressed"]:
-        yield f"the demonstrations press against {atom['text']}"
     for hole in posterior["holes"]:
-        if hole["set_by"] not in ("demonstrations", "play"):
-            ground = hole["set_by"] if hole["set_by"].startswith("nothing") else f"set by the {hole['set_by']} alone"
-            yield f"?{hole['name']}: {ground}"
+        if not hole["exercised"]:
+            yield f"?{hole['name']}: no step of the demonstrations or of the policy's episodes was paid by it"
 
 
 def _folder(learning: Learning) -> Path:

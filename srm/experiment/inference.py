@@ -145,7 +145,7 @@ class HoleInference:
             }
             for hole in drawn_q.holes
         ]
-        told = {
+        plain = {
             "kind": self.way,
             "quantiles": list(QUANTILES),
             "constraint": self.constraint.name if self.constraint else None,
@@ -153,7 +153,7 @@ class HoleInference:
             "holes": rows,
         }
         spreads = {hole.name: hole.spread for hole in drawn_q.holes} if self.way == "algorithm1" else {}
-        return Outcome({hole.name: hole.value for hole in drawn_q.holes}, spreads, told, None)
+        return Outcome({hole.name: hole.value for hole in drawn_q.holes}, spreads, plain, None)
 
 
 @dataclass(frozen=True, eq=False)

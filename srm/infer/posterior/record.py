@@ -74,7 +74,7 @@ class HoleRecord:
 
     @property
     def decimals(self) -> int:
-        """So many that the ends of the interval can be told apart, and two at least."""
+        """So many that the ends of the interval differ as printed, and two at least."""
         return 2 if self.spread <= 0 else min(6, max(2, 1 - math.floor(math.log10(self.spread))))
 
 

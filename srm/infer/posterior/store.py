@@ -149,9 +149,9 @@ def _steps(
     for index in sorted({demonstration for demonstration, _ in wanted}):
         traced = trace(machine, vocabulary, trajectories[index], machine.values())
         for step in (step for demonstration, step in wanted if demonstration == index):
-            said = traced.steps[step]
-            events = tuple(map(str, said.happened))
-            rule = said.fired.rule if said.fired else ""
+            moment = traced.steps[step]
+            events = tuple(map(str, moment.happened))
+            rule = moment.fired.rule if moment.fired else ""
             found[index, step] = StepRecord(index, step, 0.0, events=events, rule=rule, text=rules.get(rule, ""))
     return found
 

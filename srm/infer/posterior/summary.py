@@ -208,11 +208,13 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     for row, least in zip(weights, noise, strict=True):
         # What was rounded alike is alike: numbers of one kind differ by the order of a sum at most.
         _, first, alike = np.unique(row.round(9), return_index=True, return_counts=True)
-        told = [k for k in np.argsort(-np.abs(row[first] * alike)) if abs(row[first[k]]) > max(least[first[k]], 1e-6)]
+        strongest = [
+            k for k in np.argsort(-np.abs(row[first] * alike)) if abs(row[first[k]]) > max(least[first[k]], 1e-6)
+        ]
         listed.append(
             tuple(
                 DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]), int(alike[k]))
-                for k in told[:STEPS_OF_A_HOLE]
+                for k in strongest[:STEPS_OF_A_HOLE]
                 for n in (first[k],)
             )
         )

@@ -226,7 +226,7 @@ def tensorboard(folder: Path) -> Iterator[Callable[[Stand], None]]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise RunError("--tensorboard needs the package tensorboard: pip install 'srm[tensorboard]'") from None
+        raise RunError("--tensorboard needs the package tensorboard: pip install tensorboard") from None
     writer = SummaryWriter(str(folder / "tensorboard"))
 
     def write(stand: Stand) -> None:

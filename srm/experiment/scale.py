@@ -125,7 +125,7 @@ class OnRay:
             ray: Any = import_module("ray")
             affinity: Any = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
         except ImportError:
-            raise RunError("--on ray needs the package ray: pip install 'srm[ray]'") from None
+            raise RunError("--on ray needs the package ray: pip install ray") from None
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError) as error:

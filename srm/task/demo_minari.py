@@ -145,5 +145,5 @@ def _minari() -> Any:
         import minari
         import minari.data_collector
     except ImportError as error:
-        raise DemonstrationError("Minari is not installed; `pip install srm[minari]` adds it") from error
+        raise DemonstrationError("Minari is not installed; `pip install 'minari[hdf5]'` adds it") from error
     return minari

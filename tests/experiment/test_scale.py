@@ -195,7 +195,7 @@ def test_a_cluster_is_sent_the_files_that_a_command_names_and_of_a_run_its_polic
 
 def test_a_missing_ray_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(RunError, match=r"pip install 'srm\[ray\]'"):
+    with pytest.raises(RunError, match=r"pip install ray"):
         OnRay()
 
 

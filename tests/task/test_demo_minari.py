@@ -122,5 +122,5 @@ def test_what_minari_refuses_is_told_in_a_line(ready: Demonstrations, work: Any,
 
 def test_without_minari_the_extra_is_named(ready: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(DemonstrationError, match=r"pip install srm\[minari\]"):
+    with pytest.raises(DemonstrationError, match=r"pip install 'minari\[hdf5\]'"):
         export_minari(ready, "x-v0")

@@ -17,7 +17,7 @@ import numpy as np
 from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
-from srm.experiment.solution import Comparison, Earned, Solution
+from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.baselines import FixedHoles
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import Holes, InferConfig
@@ -176,7 +176,9 @@ def check_solution(
         return None
     paid = [side.pay(values[None])[0] for side in (shown, mine)]
 
-    def compared(by: float) -> Comparison:
-        return Comparison(*(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True)))
+    def compared(by: float) -> EarningsComparison:
+        return EarningsComparison(
+            *(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True))
+        )
 
     return Solution(compared(1.0), compared(discount), discount)

@@ -35,7 +35,7 @@ class Earned:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EarningsComparison:
     """Demonstrations against the policy."""
 
     demonstrations: Earned
@@ -64,8 +64,8 @@ class Comparison:
 class Solution:
     """The paper's condition on a learnt machine and a policy."""
 
-    plain: Comparison
-    discounted: Comparison
+    plain: EarningsComparison
+    discounted: EarningsComparison
     discount: float
 
     @property
@@ -83,7 +83,7 @@ class Solution:
         """What `to_json` gave; ValueError for anything else."""
         try:
             plainly, discounted = (
-                Comparison(*(_earned(plain[name][side]) for side in ("demonstrations", "policy")))
+                EarningsComparison(*(_earned(plain[name][side]) for side in ("demonstrations", "policy")))
                 for name in ("plain", "discounted")
             )
             return Solution(plainly, discounted, float(plain["discount"]))

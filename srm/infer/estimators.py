@@ -60,7 +60,7 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class GaussianDraws:
     """K draws of q."""
 
     z: Floats  # [K, H]
@@ -69,18 +69,18 @@ class Draws:
     jacobian: Floats  # [K, H, H] d h / d z
 
 
-def pathwise(cost: Cost, draws: Draws, mean: Tensor, log_variance: Tensor) -> Tensor:
+def pathwise(cost: Cost, draws: GaussianDraws, mean: Tensor, log_variance: Tensor) -> Tensor:
     """A scalar whose gradient is the estimate, as those of all estimators here."""
     every = np.arange(len(draws.h))
     return _along(cost.gradients(draws.h)[every, every], draws, mean, log_variance)
 
 
-def score(cost: Cost, draws: Draws, mean: Tensor, log_variance: Tensor, *, baseline: bool) -> Tensor:
+def score(cost: Cost, draws: GaussianDraws, mean: Tensor, log_variance: Tensor, *, baseline: bool) -> Tensor:
     log_q = log_density(torch.from_numpy(draws.z).float(), mean, log_variance)
     return score_estimate(log_q, torch.from_numpy(np.diagonal(cost.values(draws.h)).copy()).float(), baseline=baseline)
 
 
-def mixed(cost: Cost, draws: Draws, mean: Tensor, log_variance: Tensor, deciding: Mask) -> Tensor:
+def mixed(cost: Cost, draws: GaussianDraws, mean: Tensor, log_variance: Tensor, deciding: Mask) -> Tensor:
     """`deciding` [H] are the coordinates of z that some guard depends on; for the others `pathwise` is unbiased already."""
     if not deciding.any():
         return pathwise(cost, draws, mean, log_variance)
@@ -110,7 +110,9 @@ def guard_effect(crossed: Floats) -> Floats:
     return weight
 
 
-def _along(by_h: Floats, draws: Draws, mean: Tensor, log_variance: Tensor, coordinates: Mask | None = None) -> Tensor:
+def _along(
+    by_h: Floats, draws: GaussianDraws, mean: Tensor, log_variance: Tensor, coordinates: Mask | None = None
+) -> Tensor:
     """A scalar with the gradient by_h [K, H] carried back through the projection to these coordinates of z, and from there to q."""
     by_z = np.einsum("kij,ki->kj", draws.jacobian, by_h)
     if coordinates is not None:

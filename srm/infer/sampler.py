@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from srm.errors import SettingError
-from srm.infer.estimators import FEWEST_MIXED, Cost, Draws, mixed, pathwise, score
+from srm.infer.estimators import FEWEST_MIXED, Cost, GaussianDraws, mixed, pathwise, score
 from srm.infer.objectives import entropy, loss_con
 from srm.infer.project import Floats, Polytope
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
@@ -143,11 +143,11 @@ class Sampler(nn.Module):
             mean, log_variance, _ = self()
         return self.draws(mean, log_variance, count, chance).h
 
-    def draws(self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator) -> Draws:
+    def draws(self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator) -> GaussianDraws:
         noise = chance.standard_normal((count, self.holes))
         deviation = (0.5 * log_variance).exp().detach().double().numpy()
         z = mean.detach().double().numpy() + deviation * noise
-        return Draws(z, noise, *self.allowed(z))
+        return GaussianDraws(z, noise, *self.allowed(z))
 
     def loss(
         self, cost_of: Callable[[Floats, float], Cost], chance: np.random.Generator
@@ -164,7 +164,7 @@ class Sampler(nn.Module):
         value = float(np.diagonal(cost.values(draws.h)).mean())
         return total, {"loss_soft": value, "loss_con": con.item(), "entropy_q": spread.item()}
 
-    def soft(self, cost: Cost, draws: Draws, mean: Tensor, log_variance: Tensor) -> Tensor:
+    def soft(self, cost: Cost, draws: GaussianDraws, mean: Tensor, log_variance: Tensor) -> Tensor:
         """A scalar with the gradient of E[J_soft] by the estimator of the config."""
         if self.config.estimator == "mixed":
             return mixed(cost, draws, mean, log_variance, self.deciding)

@@ -33,7 +33,7 @@ from srm.trajectory import Demonstrations
 
 
 @dataclass
-class Episode:
+class EpisodeSoFar:
     """An episode in the making."""
 
     worlds: list[World]  # before the first action and after each
@@ -52,23 +52,23 @@ class Habit:
     name: str
     meaning: str
     occasion: str  # what a task without it never has
-    detour: Callable[[Episode], Sequence[int]]  # after each action of the plan; empty: no occasion
+    detour: Callable[[EpisodeSoFar], Sequence[int]]  # after each action of the plan; empty: no occasion
 
 
-def _close_the_door(episode: Episode) -> Sequence[int]:
+def _close_the_door(episode: EpisodeSoFar) -> Sequence[int]:
     before, after = episode.worlds[-2:]
     doorway = before.things.get(before.pose[:2])
     left_it = after.pose[:2] != before.pose[:2] and doorway is not None and doorway.kind == DOOR
     return (RIGHT, RIGHT, TOGGLE) if left_it else ()
 
 
-def _drop_and_take_the_key(episode: Episode) -> Sequence[int]:
+def _drop_and_take_the_key(episode: EpisodeSoFar) -> Sequence[int]:
     world = episode.worlds[-1]
     took_it = episode.actions[-1] == PICKUP and _is_key(world.carried) and not _is_used(world, world.carried)
     return (DROP, PICKUP) if took_it else ()
 
 
-def _take_the_used_key(episode: Episode) -> Sequence[int]:
+def _take_the_used_key(episode: EpisodeSoFar) -> Sequence[int]:
     before, world = episode.worlds[-2:]
     if episode.actions[-1] == DROP and _is_used(world, before.carried):
         return (PICKUP, DROP)
@@ -132,7 +132,7 @@ class Demonstrator:
             return None
         rng = stream(env.unwrapped.np_random_seed, "noise")
         goal, limit = find_goal(world, self.target), env.unwrapped.max_steps
-        episode = Episode([world], [], plan)
+        episode = EpisodeSoFar([world], [], plan)
         while episode.ahead:
             while self.noise > 0 and rng.random() < self.noise and self._wander(episode, goal, limit, rng):
                 pass
@@ -142,11 +142,11 @@ class Demonstrator:
                 self.detours += 1
         return episode.actions
 
-    def _wander(self, episode: Episode, goal: Cell, limit: int, rng: np.random.Generator) -> bool:
+    def _wander(self, episode: EpisodeSoFar, goal: Cell, limit: int, rng: np.random.Generator) -> bool:
         """One random action of those that leave a way to the end; False if none does. `done` is never one: it does nothing."""
         return any(self._make(episode, [int(action)], goal, limit) for action in rng.permutation(DONE))
 
-    def _make(self, episode: Episode, detour: Sequence[int], goal: Cell, limit: int) -> bool:
+    def _make(self, episode: EpisodeSoFar, detour: Sequence[int], goal: Cell, limit: int) -> bool:
         """Makes a detour and plans again, unless that ends the episode, leaves no plan or takes too long."""
         world = episode.worlds[-1]
         after = reduce(World.after, detour, world)

@@ -13,13 +13,13 @@ from srm.experiment import learning as module
 from srm.experiment.learning import LearningRun
 from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
-from srm.experiment.solution import Comparison, Earned, Solution
+from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.posterior.live import LiveConfig
 from srm.train import trial
 from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 
-EARNS_MORE = Comparison(Earned(0.0, 0.0, 9), Earned(1.0, 0.0, 9))
+EARNS_MORE = EarningsComparison(Earned(0.0, 0.0, 9), Earned(1.0, 0.0, 9))
 LEARNING = Learning(
     "DoorKey-5x5",
     count=3,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from srm.experiment.inference import check_solution
-from srm.experiment.solution import Comparison, Earned, Solution
+from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.machine.parse import parse
 from srm.task.table import find_task
 from tests.infer.play import demonstrations, random_rollouts
@@ -37,23 +37,25 @@ def test_totals_are_those_of_whole_episodes_discounted_and_not() -> None:
     ids=["less", "within two errors", "more"],
 )
 def test_a_policy_that_earns_clearly_more_is_no_solution(mine: Earned, verdict: str) -> None:
-    assert Comparison(Earned(1.0, 0.0, 3), mine).verdict == verdict
+    assert EarningsComparison(Earned(1.0, 0.0, 3), mine).verdict == verdict
 
 
 def test_the_same_pay_added_up_in_another_order_is_no_more() -> None:
-    assert Comparison(Earned(2.4, 0.0, 10), Earned(2.4 + 1e-15, 1e-17, 128)).verdict == "holds"
+    assert EarningsComparison(Earned(2.4, 0.0, 10), Earned(2.4 + 1e-15, 1e-17, 128)).verdict == "holds"
 
 
 def test_one_demonstration_has_no_spread_of_its_own_and_takes_the_policys() -> None:
     spread = 1.0
     policy = Earned(1.5, spread / 10, 100)
-    assert Comparison(Earned(1.0, 0.0, 1), policy).verdict == "open"
-    assert Comparison(Earned(1.0, 0.0, 1), policy).error == pytest.approx(np.hypot(spread, 0.1))
-    assert Comparison(Earned(1.0, 0.0, 1), Earned(1.5, 0.0, 100)).verdict == "fails"  # whose episodes all earn the same
+    assert EarningsComparison(Earned(1.0, 0.0, 1), policy).verdict == "open"
+    assert EarningsComparison(Earned(1.0, 0.0, 1), policy).error == pytest.approx(np.hypot(spread, 0.1))
+    assert (
+        EarningsComparison(Earned(1.0, 0.0, 1), Earned(1.5, 0.0, 100)).verdict == "fails"
+    )  # whose episodes all earn the same
 
 
 def test_a_solution_that_only_fails_discounted_says_so() -> None:
-    holds, fails = (Comparison(Earned(1.0, 0.0, 3), Earned(mean, 0.1, 9)) for mean in (0.5, 1.5))
+    holds, fails = (EarningsComparison(Earned(1.0, 0.0, 3), Earned(mean, 0.1, 9)) for mean in (0.5, 1.5))
     assert Solution(holds, fails, 0.9).to_json()["verdict"] == "fails"
     assert "the policy out-earns the demonstrations" in str(Solution(fails, holds, 0.9))
     said = str(Solution(holds, fails, 0.9))

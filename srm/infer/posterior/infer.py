@@ -19,7 +19,7 @@ from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.peak import peak
+from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.slices import prior_walkers
@@ -112,7 +112,7 @@ def infer(
     prior = Prior.of(machine, constraint)
     density = Density(evidence, config)
     draws = draw(prior, density, config, stream(seed, "posterior"))
-    at = peak(machine, prior, density.in_full(), draws, stream(seed, "peak"))
+    at = paying_point(machine, constraint, forbidden, prior, density, draws, stream(seed, "peak"))
     return assemble(machine, constraint, forbidden, prior, density, draws, at, seed)
 
 
@@ -127,8 +127,7 @@ def assemble(
     seed: int,
 ) -> Posterior:
     """The posterior with all that its draws say; `at` [D] is its peak."""
-    walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
-    before = prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
+    before = prior_draws(prior, seed)
     evidence = density.evidence
     return Posterior(
         machine,
@@ -144,6 +143,12 @@ def assemble(
         evidence.demonstrations.steps,
         sum(side.steps for side in evidence.plays),
     )
+
+
+def prior_draws(prior: Prior, seed: int) -> Floats:
+    """[S, H]."""
+    walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
+    return prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
 
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:

@@ -18,10 +18,11 @@ from srm.chance import stream
 from srm.errors import RunError, SrmError
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.infer import Posterior, assemble, tidied
-from srm.infer.posterior.peak import peak
+from srm.infer.posterior.infer import Posterior, assemble, prior_draws, tidied
+from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
+from srm.infer.posterior.summary import PressedAtom, pressed_atoms
 from srm.infer.posterior.tape import Tape
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
@@ -128,12 +129,17 @@ class LivePosterior(PaysByBelief):
         assert self._density is not None
         draws = self._draws.assignments
         if self.config.pay == "peak":
-            self._peak = peak(self.machine, self._prior, self._density.in_full(), self._draws, rng)
+            self._peak = self._paying_point(self._draws, rng)
             point = self._peak[:-1]
         else:
             point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
         point = tidied(self.machine, self.constraint, point)
         self.belief = Belief(point, draws.mean(axis=0), draws.std(axis=0), float(self._draws.idle.mean()))
+
+    def _paying_point(self, draws: Draws, rng: np.random.Generator) -> Floats:
+        assert self._density is not None
+        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density)
+        return paying_point(*parts, draws, rng)
 
     def posterior(self) -> Posterior:
         """What is known at the end, with all that the draws say. It pays what the policy was paid, also after `load`."""
@@ -142,8 +148,20 @@ class LivePosterior(PaysByBelief):
         draws = draw(self._prior, self._density, self.config, rng, self._walkers)
         parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
         if self._peak is None:
-            self._peak = peak(self.machine, self._prior, self._density.in_full(), draws, rng)
-        return replace(assemble(*parts, self._peak, self._seed), point=self.belief.mode)
+            self._peak = self._paying_point(draws, rng)
+        known = assemble(*parts, self._peak, self._seed)
+        return replace(known, point=self.belief.mode, pressed=known.pressed or self._pressed_at_first())
+
+    def _pressed_at_first(self) -> tuple[PressedAtom, ...]:
+        """Against what the demonstrations press beside random play: a policy that was kept from it, or that farmed, hides it again."""
+        density = Density(
+            Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays[:1])), self.config
+        )
+        rng = stream(self._seed, "pressed")
+        draws = draw(self._prior, density, replace(self.config, sweeps=NEAR), rng, self._walkers)
+        at = paying_point(self.machine, self.constraint, self.forbidden, self._prior, density, draws, rng)
+        before = prior_draws(self._prior, self._seed)
+        return pressed_atoms(self.machine, self.constraint, before, density, at)
 
     # Files
 

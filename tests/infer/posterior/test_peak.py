@@ -13,7 +13,8 @@ from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import PosteriorConfig, draw
 from srm.machine.model import Machine
-from srm.machine.parse import load, parse
+from srm.machine.parse import find_machine, load, parse
+from srm.task.habits import record_with
 from srm.task.record import record
 from srm.task.table import find_task
 from tests.infer.play import demonstrations
@@ -97,7 +98,7 @@ def test_the_peak_says_what_the_evidence_says_and_the_mean_what_the_prior_says()
 
     draws = draw(prior, little, PosteriorConfig(), np.random.default_rng(0))
     assert draws.assignments.mean() < 0
-    assert peak(machine, prior, full, draws, np.random.default_rng(1))[0] == pytest.approx(4 / 3, abs=0.1)
+    assert peak(machine, prior, full, draws.walkers, np.random.default_rng(1))[0] == pytest.approx(4 / 3, abs=0.1)
 
 
 @pytest.mark.slow
@@ -114,3 +115,16 @@ def test_a_height_that_only_drivers_reach_is_found_and_better_with_more_demonstr
         assert 0.1 <= found.values["enough"] <= 0.45
     assert enough.set_by == "demonstrations"
     assert widths[1] < 0.9 * widths[0]
+
+
+@pytest.mark.slow
+def test_what_undoes_gives_way_where_an_atom_against_farming_holds_demonstrations_back() -> None:
+    """An expert who closes every door: paid closing and costly opening would explain it as well, and no policy would open a door."""
+    task = find_task("KeyCorridorS3R3")
+    machine = find_machine("keycorridor")
+    shown = record_with(task, 10, seed=203, habit="closes_doors").as_rollout()
+    play = random_play(task, shown, 203)
+    found = infer(machine, None, task.vocabulary(), shown, [play], QUICK, seed=203)
+    assert found.values["open"] >= 0
+    assert found.values["open"] + found.values["close"] <= 0
+    assert any("?open + ?close <= 0" in atom.text for atom in found.pressed)

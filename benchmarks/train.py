@@ -2,7 +2,6 @@
 
     python benchmarks/train.py [--rounds 4] [--skip-slow]
     python benchmarks/train.py --seconds-to 0.9 [--seeds 3]
-    python benchmarks/train.py --two-cores [--busy]
 
 One process, one thread; every contender has 64 worlds, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
 convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units), which learns so slowly that it stays the same.
@@ -11,26 +10,16 @@ all of them, not one of them.
 
 `--seconds-to` measures what counts in the end: how long each takes to a return in DoorKey-8x8 when paid by `doorkey_handset`, with the
 settings of `srm train` for both.
-
-`--two-cores` compares `srm train --cores 2` with `--cores 1` in wall time, the median round of each, with as many worlds and with
-twice as many; `--busy` beside a process that keeps one of the cores busy.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
-import subprocess
-import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -39,8 +28,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from srm.evaluate.payer import Payer
-from srm.experiment.part import WATCHED
-from srm.experiment.training import Training, TrainingRun
 from srm.machine.parse import find_machine
 from srm.task.table import find_task
 from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
@@ -48,7 +35,6 @@ from srm.train.batches import Batch, Deck
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import Pay
 from srm.train.loop import task_pay, train
-from srm.train.make import LearnerConfig
 from srm.train.nets import Kind, NetConfig
 from srm.train.ppo import Ppo, PpoConfig
 from srm.trajectory import Rollout
@@ -58,7 +44,6 @@ ENV = "MiniGrid-DoorKey-8x8-v0"
 CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8, learning_rate=1e-12)
 FRAMES = CONFIG.worlds * CONFIG.steps
 IDS = NetConfig(cells="ids")
-WARM_UP = WATCHED + 4  # rounds of --two-cores, in which a run has learnt whether the second core is free
 KINDS = (11, 6, 4)  # of a MiniGrid cell: objects, colours, states
 
 
@@ -272,47 +257,6 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
             worlds.close()
 
 
-def two_cores(busy: bool, rounds: int = 30) -> None:
-    """The median round of each contender, in wall time. They take turns: who waits for its turn sleeps."""
-    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if busy else None
-    if other is not None:
-        os.sched_setaffinity(other.pid, {max(os.sched_getaffinity(0))})
-    context = multiprocessing.get_context("spawn")
-    contenders = {}
-    for cores, worlds in ((1, CONFIG.worlds), (2, CONFIG.worlds), (2, 2 * CONFIG.worlds)):
-        mine, its = context.Pipe()
-        context.Process(target=play_rounds, args=(its, cores, worlds)).start()
-        contenders[cores, worlds] = mine
-    seconds: dict[tuple[int, int], list[float]] = {contender: [] for contender in contenders}
-    for _ in range(WARM_UP + rounds):
-        for contender, pipe in contenders.items():
-            pipe.send(True)
-            seconds[contender].append(pipe.recv())
-    for pipe in contenders.values():
-        pipe.send(False)
-    if other is not None:
-        other.kill()
-    median = {contender: float(np.median(rounds[WARM_UP:])) for contender, rounds in seconds.items()}
-    speed = {(cores, worlds): worlds * CONFIG.steps / median[cores, worlds] for cores, worlds in contenders}
-    for (cores, worlds), frames in speed.items():
-        ratio = frames / speed[1, CONFIG.worlds]
-        print(f"cores {cores}, worlds {worlds}: {frames:,.0f} frames/s, {ratio:.2f}", flush=True)
-
-
-def play_rounds(pipe: Connection, cores: Literal[1, 2], worlds: int) -> None:
-    """A run, which plays a round for each word and tells how long it took."""
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        learning = LearnerConfig(ppo=replace(CONFIG, worlds=worlds))
-        run = TrainingRun.begin(Training("doorkey", cores=cores, learning=learning), Path(folder) / "run")
-        stands = run.rounds()
-        while pipe.recv():
-            start = time.perf_counter()
-            next(stands)
-            pipe.send(time.perf_counter() - start)
-        stands.close()
-
-
 def main() -> None:
     import minigrid  # noqa: F401  (its import registers the MiniGrid environments)
 
@@ -322,16 +266,11 @@ def main() -> None:
     parser.add_argument("--seconds-to", type=float, metavar="RETURN", help="measure the time to this return instead")
     parser.add_argument("--seeds", type=int, default=3, help="of --seconds-to")
     parser.add_argument("--most", type=int, default=1_000_000, help="frames after which --seconds-to gives up")
-    parser.add_argument("--two-cores", action="store_true", help="compare --cores 2 with --cores 1 instead")
-    parser.add_argument("--busy", action="store_true", help="with --two-cores: keep one core busy")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if arguments.seconds_to is not None:
         seconds_to(arguments.seconds_to, arguments.seeds, arguments.most)
-        return
-    if arguments.two_cores:
-        two_cores(arguments.busy)
         return
 
     def own() -> Worlds:

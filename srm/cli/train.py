@@ -26,6 +26,7 @@ from srm.errors import RunError
 from srm.experiment.origin import versions
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun
+from srm.extras import require
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.episodes import of_few
 from srm.trajectory import Demonstrations
@@ -191,7 +192,7 @@ def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]
         def show(stand: Stand) -> None:
             reached, success = (_number(stand.row[name]) for name in ("return", "success"))
             completed = int(stand.row["frames"])
-            note = f"{of_few(stand.counted)} {_alone(stand)}".strip()
+            note = of_few(stand.counted).strip()
             bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success, note=note)
 
         yield show
@@ -209,7 +210,7 @@ def _lines(frames: int) -> Callable[[Stand], None]:
         left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
         print(
             f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}{of_few(stand.counted)}  {left:.0f} s left  {_alone(stand)}".rstrip(),
+            f"success {_number(row['success'])}{of_few(stand.counted)}  {left:.0f} s left",
             file=sys.stderr,
             flush=True,
         )
@@ -217,16 +218,11 @@ def _lines(frames: int) -> Callable[[Stand], None]:
     return show
 
 
-def _alone(stand: Stand) -> str:
-    return "on one core, the other being busy" if stand.row.get("cores") == 1 else ""
-
-
 @contextmanager
 def tensorboard(folder: Path) -> Iterator[Callable[[Stand], None]]:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise RunError("--tensorboard needs the package tensorboard: pip install tensorboard") from None
+    require("tensorboard", "--tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+
     writer = SummaryWriter(str(folder / "tensorboard"))
 
     def write(stand: Stand) -> None:

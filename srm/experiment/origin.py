@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from srm.extras import DISTRIBUTION, is_missing
+
 
 def origin(env_id: str) -> dict[str, Any]:
     return {"env_id": env_id, "versions": versions(), "command": command(sys.argv[1:])}
@@ -22,5 +24,6 @@ def command(arguments: Sequence[str]) -> str:
 
 
 def versions() -> dict[str, str]:
-    packages = ("srm", "torch", "numpy", "gymnasium", "minigrid", "envpool")
+    envpool = () if is_missing("envpool") else ("envpool",)
+    packages = (DISTRIBUTION, "torch", "numpy", "gymnasium", "minigrid", *envpool)
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -15,13 +15,13 @@ import tempfile
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from srm.errors import RunError
 from srm.experiment.rows import Row, words_to_run
 from srm.experiment.run import CHECKPOINTS, CONFIG, SUMMARY, checkpoints, policy_file, write_bytes
+from srm.extras import require
 
 STOPPED = 130  # exit code of a row that was asked to stop and has saved where it was
 
@@ -121,11 +121,8 @@ class OnRay:
 
     def __init__(self, address: str | None = None, every: float = 10.0) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            ray: Any = import_module("ray")
-            affinity: Any = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
-        except ImportError:
-            raise RunError("--on ray needs the package ray: pip install ray") from None
+        ray = require("ray", "--on ray", "util.scheduling_strategies")
+        affinity: Any = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError) as error:

@@ -7,18 +7,21 @@ checkpoint. The caller draws progress.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import torch
 import tyro
+from torch import Tensor
 
+from srm.chance import stream
 from srm.errors import MachineError, RunError, SettingError
+from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain, to_plain
 from srm.experiment.origin import origin
-from srm.experiment.part import IMITATING, Plan, partner
 from srm.experiment.run import (
     DEMONSTRATIONS,
     MACHINE,
@@ -28,11 +31,12 @@ from srm.experiment.run import (
     checkpoints,
     policy_file,
     read_config,
+    read_weights,
     refuse_finished,
     refuse_taken,
     write_weights,
 )
-from srm.infer.imitation import ImitationConfig
+from srm.infer.imitation import Imitation, ImitationConfig, Kind
 from srm.infer.random_holes import filled
 from srm.machine.check import refuse_unfit
 from srm.machine.model import Machine, held_to
@@ -40,14 +44,15 @@ from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task
-from srm.train.episodes import Episodes, Recent
-from srm.train.learner import Learner, NotFinite
-from srm.train.loop import Round, train
+from srm.train.episodes import Recent
+from srm.train.learner import Learner, NotFinite, Pay, load_weights
+from srm.train.loop import task_pay, train
 from srm.train.make import LearnerConfig
 from srm.trajectory import Demonstrations
 
 TASK = "task"
 NO_CONSTRAINT = "none"
+IMITATING: dict[str, Kind] = {"gail": "gail", "gan_gcl": "gan_gcl"}
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,6 @@ class Training:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
-    cores: Literal[1, 2] = 1
-    """2: a second process plays some of the worlds, and both take every gradient step together; give it twice the --ppo.worlds. Where others keep the second core busy the run soon goes on with one"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
@@ -117,10 +120,8 @@ class TrainingRun:
         checkpoint: Checkpoint | None,
     ) -> None:
         self.training = training
-        policy = None if training.from_run is None or checkpoint is not None else policy_file(training.from_run)
-        self._plan = Plan(training, machine, shown, checkpoint, policy)
-        self._part = self._plan.part()
-        self.learner = self._part.learner
+        began = 0 if checkpoint is None else int(checkpoint.state["round"])
+        self.learner, self._pay = make_learner(training, machine, shown, began)
         self.frames = training.frames or find_task(training.task).frames
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._recent = Recent(past=state.get("recent"))
@@ -129,6 +130,10 @@ class TrainingRun:
         self._goal = training.stop_at
         self._over = False  # nothing is left to train
         self._writer: RunWriter | None = None
+        if checkpoint is not None:
+            self._load(checkpoint)
+        elif training.from_run is not None:
+            begin_as(self.learner, policy_file(training.from_run))
 
     @staticmethod
     def begin(training: Training, folder: Path) -> TrainingRun:
@@ -175,8 +180,8 @@ class TrainingRun:
         saved = start
         whole = True  # whether the weights are those of a round that went well
         try:
-            for round, episodes in () if self._over else self._played():
-                self._recent.add(episodes)
+            for round in () if self._over else train(self.learner, self._pay, self.frames):
+                self._recent.add(round.episodes)
                 now = time.monotonic()
                 self._seconds = earlier + now - start
                 row = {
@@ -184,11 +189,10 @@ class TrainingRun:
                     "frames": round.frames,
                     "seconds": self._seconds,
                     **self._recent.means(),
-                    "episodes": len(episodes),
+                    "episodes": len(round.episodes),
                     "paid": round.paid,
                     **round.losses,
-                    **self._part.losses,
-                    **({"cores": self._plan.training.cores} if self.training.cores == 2 else {}),
+                    **(self._pay.losses if isinstance(self._pay, Imitation) else {}),
                 }
                 self.writer.row(row)
                 if now - saved >= self.training.checkpoint_seconds:
@@ -212,29 +216,6 @@ class TrainingRun:
             self.writer.close()
             self.learner.player.worlds.close()
 
-    def _played(self) -> Iterator[tuple[Round, Episodes]]:
-        """Rounds to the end, each with the episodes that ended in it."""
-        if self._plan.training.cores == 2:
-            yield from self._played_by_two()
-        for round in train(self.learner, self._part.pay, self.frames):
-            yield round, round.episodes
-
-    def _played_by_two(self) -> Iterator[tuple[Round, Episodes]]:
-        """Rounds with a second process: to the end, or until it hinders more than it helps and this one takes over its worlds."""
-        rounds = train(self.learner, self._part.pay, self.frames)
-        with partner(self._plan, sum(value.numel() for value in self._part.tensors().values())) as other:
-            while self.learner.frames < self.frames and not other.hinders:
-                other.begin()
-                round = next(rounds)
-                yield round, round.episodes + other.finish()
-            other.stop()
-        if self.learner.frames < self.frames:
-            self.learner.player.worlds.close()
-            alone = replace(self._plan.training, cores=1)
-            self._plan = replace(self._plan, training=alone, checkpoint=self._checkpoint())
-            self._part = self._plan.part()
-            self.learner = self._part.learner
-
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
         config = to_plain(self.training.learning)
@@ -246,10 +227,6 @@ class TrainingRun:
         return summary
 
     def _save(self) -> None:
-        checkpoint = self._checkpoint()
-        self.writer.checkpoint(checkpoint.tensors, checkpoint.state)
-
-    def _checkpoint(self) -> Checkpoint:
         state = {
             "round": self.learner.rounds,
             "frames": self.learner.frames,
@@ -257,8 +234,52 @@ class TrainingRun:
             "recent": self._recent.past(),
             "asked": self._asked,
         }
-        tensors = {name: value.numpy() for name, value in self._part.tensors().items()}
-        return Checkpoint(self.writer.folder, tensors, state)
+        tensors = self.learner.tensors() | (self._pay.tensors() if isinstance(self._pay, Imitation) else {})
+        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
+
+    def _load(self, checkpoint: Checkpoint) -> None:
+        tensors, rounds = as_tensors(checkpoint.tensors), int(checkpoint.state["round"])
+        try:
+            self.learner.load(tensors, int(checkpoint.state["frames"]), rounds)
+            if isinstance(self._pay, Imitation):
+                self._pay.load(tensors, rounds)
+        except RunError as problem:
+            raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+def make_learner(
+    training: Training, machine: Machine | None, shown: Demonstrations | None, began: int
+) -> tuple[Learner, Pay]:
+    """A fresh learner in worlds of its own, and what pays it. `began`: the round after which the run goes on."""
+    task = find_task(training.task)
+    # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
+    seed = int(stream(training.seed, f"resumed at {began}").integers(2**31)) if began else training.seed
+    worlds = task.make_worlds(training.learning.ppo.worlds, seed)
+    if shown is not None:
+        demos.refuse_misfit(shown, worlds)
+    demonstrated = None if shown is None else shown.as_rollout()
+    learner = training.learning.make(worlds, training.seed, demonstrated)
+    if training.reward in IMITATING:
+        assert demonstrated is not None
+        kind = IMITATING[training.reward]
+        return learner, Imitation(
+            kind, demonstrated, worlds.actions, learner.log_probs, training.imitation, training.seed
+        )
+    return learner, task_pay if machine is None else Payer(machine, task.vocabulary())
+
+
+def begin_as(learner: Learner, policy: Path) -> None:
+    """With the weights of a policy that another run has trained, and everything else new."""
+    try:
+        load_weights(learner.net, "net", as_tensors(read_weights(policy)[0]))
+    except RunError as problem:
+        raise RunError(
+            f"{policy}: {problem}; --from-run needs the --learner, --net and --network of that run"
+        ) from None
+
+
+def as_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(value) for name, value in arrays.items()}
 
 
 def diverged(folder: Path, problem: str) -> str:

@@ -29,11 +29,6 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.world)
 
-    def __add__(self, other: Episodes) -> Episodes:
-        """These and those of other worlds, which keep their own numbers."""
-        parts = zip((self.world, self.total, self.length), (other.world, other.total, other.length), strict=True)
-        return Episodes(*(np.concatenate(pair) for pair in parts))
-
 
 class EpisodeBook:
     """Follows consecutive rollouts of the same worlds, in which an episode may take several."""

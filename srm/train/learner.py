@@ -19,7 +19,6 @@ from srm.chance import stream
 from srm.errors import RunError
 from srm.train.collect import Played, Player, foreign, log_prob_of, think_again
 from srm.train.optimise import Optimiser
-from srm.train.together import total
 from srm.train.visits import Visits
 from srm.trajectory import Rollout
 
@@ -38,7 +37,7 @@ class Learner(ABC):
         visits: Visits | None = None,
     ) -> None:
         self.player, self.net = player, player.net
-        self.frames = 0  # real steps played, here and by a partner
+        self.frames = 0  # real steps played
         self.rounds = 0  # rollouts collected
         self._modules = {"net": player.net, **modules}
         self._optimisers = dict(optimisers)
@@ -58,14 +57,9 @@ class Learner(ABC):
         rollout = self._played.rollout
         if self._visits is not None:
             self._visited = self._visits.count(rollout)
-        self.frames += total(int(rollout.real.sum()))
+        self.frames += int(rollout.real.sum())
         self.rounds += 1
         return rollout
-
-    def draw_apart(self, rank: int) -> None:
-        """Actions and minibatches of its own, with the weights that process 0 of the same seed has."""
-        if rank:
-            self._seed = self.player.seed = int(stream(self._seed, f"part {rank}").integers(2**31))
 
     def log_probs(self, rollout: Rollout) -> np.ndarray:
         """log pi(a|s) [T, B] of the policy as it is now, along any rollout; 0 where a step is not real.

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from srm.train.together import average
-
 PARTS = ("exp_avg", "exp_avg_sq")  # of Adam's memory, as long as the weights
 BETAS = (0.9, 0.999)  # how much of each part is kept at a step
 
@@ -38,7 +36,6 @@ class Optimiser:
         """Goes down the gradients that the weights hold; returns their norm before it was bounded."""
         gradient = self._all.grad
         assert gradient is not None
-        average(gradient)
         norm = float(gradient.norm())
         if norm > self._norm:
             gradient.mul_(self._norm / (norm + 1e-6))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from srm.errors import RunError
+from srm.errors import ExtraError, RunError
 from srm.experiment.conduct import RowStand, conduct
 from srm.experiment.rows import Reached, Row, claimed, reached, rows_of, words_to_run
 from srm.experiment.run import RunWriter
@@ -195,7 +195,7 @@ def test_a_cluster_is_sent_the_files_that_a_command_names_and_of_a_run_its_polic
 
 def test_a_missing_ray_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(RunError, match=r"pip install ray"):
+    with pytest.raises(ExtraError, match=r'pip install "symbolic-reward-machines\[ray\]"'):
         OnRay()
 
 

@@ -12,10 +12,10 @@ import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
 from srm.experiment.origin import command
-from srm.experiment.part import Partner
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun
+from srm.extras import DISTRIBUTION
 from srm.infer.imitation import ImitationConfig
 from srm.machine.parse import load
 from srm.task import demos
@@ -53,7 +53,7 @@ def test_a_run_leaves_its_config_curve_policy_and_summary(tmp_path: Path, reward
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert config["training"]["reward"] == reward
     assert config["env_id"] == "MiniGrid-DoorKey-5x5-v0"
-    assert set(config["versions"]) >= {"srm", "torch", "envpool"}
+    assert set(config["versions"]) >= {DISTRIBUTION, "torch", "envpool"}
     assert [int(row["round"]) for row in rows] == list(range(1, 6))
     assert summary["frames"] == int(rows[-1]["frames"]) >= 300
     assert {"loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction", "explained_variance"} <= set(rows[0])
@@ -188,7 +188,7 @@ def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp
 
 def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
     run = TrainingRun.begin(training(), tmp_path / "run")
-    run._part = replace(run._part, pay=lambda rollout: np.full(rollout.actions.shape, np.inf))
+    run._pay = lambda rollout: np.full(rollout.actions.shape, np.inf)
     with pytest.raises(RunError, match="round 1: the pay is not finite"):
         next(run.rounds())
 
@@ -284,47 +284,6 @@ def test_a_run_that_has_reached_its_return_is_not_trained_on_when_it_is_resumed(
 def test_a_run_stops_at_the_return_that_was_asked_for(tmp_path: Path) -> None:
     rows = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
     assert int(rows[-1]["frames"]) < 100_000  # as soon as a hundred episodes have ended
-
-
-@pytest.mark.slow
-def test_two_cores_give_the_same_curve_twice_and_go_on(tmp_path: Path) -> None:
-    assert trained(tmp_path / "a", cores=2) == trained(tmp_path / "b", cores=2)
-    run = TrainingRun.resume(tmp_path / "a", frames=600)
-    for _ in run.rounds():
-        pass
-    run.finish()
-    assert int(curve(tmp_path / "a")[-1]["frames"]) >= 600
-
-
-@pytest.mark.slow
-def test_a_run_whose_second_core_is_busy_goes_on_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Partner, "hinders", property(lambda partner: len(partner._rounds) == 2))
-    rows = trained(tmp_path / "run", cores=2, reward="gail")
-    assert [int(row["cores"]) for row in rows] == [2, 2, 1, 1, 1]
-    assert [int(row["round"]) for row in rows] == [1, 2, 3, 4, 5]
-    gained = np.diff([int(row["frames"]) for row in rows])
-    assert (gained > 4 * 16 - 8).all()  # of all four worlds, but for the steps that reset one
-    rounds = TrainingRun.resume(tmp_path / "run", frames=400).rounds()
-    assert next(rounds).row["cores"] == 2  # it may be free by now
-    rounds.close()
-
-
-@pytest.mark.slow
-def test_what_the_second_process_meets_is_told_as_if_the_first_had(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("srm.experiment.training.refuse_unfit", lambda *_: None)  # it would not be let so far
-    machine = tmp_path / "both.srm"
-    machine.write_text("machine both\nwords minigrid\nstart here\n    hit_wall // 1\n    hit_wall // 2\n")
-    with pytest.raises(SrmError, match=r"rules here\.1 and here\.2 of node here both hold"):
-        trained(tmp_path / "run", cores=2, reward=str(machine), frames=100_000)
-    assert "Traceback" not in capfd.readouterr().err
-
-
-def test_a_world_that_two_cores_cannot_share_is_refused(tmp_path: Path) -> None:
-    alone = replace(SMALL, ppo=replace(SMALL.ppo, worlds=1))
-    with pytest.raises(RunError, match=r"--cores 2 cannot share --ppo\.worlds 1; give more"):
-        TrainingRun.begin(training(cores=2, learning=alone), tmp_path / "run")
 
 
 def test_the_command_of_a_run_does_not_say_where_it_lies() -> None:

@@ -38,7 +38,7 @@ def write_run(
         "kind": "learn",
         "learning": {"task": task, "seed": 3, "frames": 400_000, "ppo": {"clip": 0.2, "worlds": 64}, "machine": None},
         "env_id": row.env_id,
-        "versions": {"srm": "0.1.0", "python": "3.11"},
+        "versions": {"symbolic-reward-machines": "0.2.0", "python": "3.11"},
         "command": ["srm", "learn", task, "--seed", "3"],
     }
     writer = RunWriter.create(folder, config, {"machine.srm": str(opened)})

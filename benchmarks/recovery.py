@@ -98,7 +98,7 @@ def recover(method: str, problem: Problem, rng: np.random.Generator) -> Recovere
     density = density_of(method, problem, evidence)
     draws = draw(prior, density, CONFIG, rng)
     full = density.in_full() if isinstance(density, Density) else density
-    at = peak(machine(), prior, full, draws, rng)[:-1]
+    at = peak(machine(), prior, full, draws.walkers, rng)[:-1]
     return compare(problem, draws.assignments, at, process_time() - began, draws.converged)
 
 

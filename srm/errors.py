@@ -46,6 +46,10 @@ class SettingError(SrmError):
     """A flag is out of its range, or does not go with the others."""
 
 
+class ExtraError(SrmError):
+    """An optional package is not installed."""
+
+
 class RunError(SrmError):
     """A run folder is damaged, of another run, or a run cannot go on."""
 

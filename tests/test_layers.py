@@ -16,7 +16,7 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "chance extension processes settings",
+    "chance extension extras processes settings",
     "machine",
     "trajectory",
     "task",

@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
 from importlib import import_module
@@ -22,6 +22,7 @@ from types import NoneType
 from typing import Any, NamedTuple, get_args
 
 from srm.errors import SettingError, SrmError, near
+from srm.extras import DISTRIBUTION, install, is_missing
 from srm.settings import number_of, whole
 
 
@@ -29,6 +30,13 @@ class Verb(NamedTuple):
     module: str
     name: str
     meaning: str
+    extras: Mapping[str, str] = {}  # by the flag that needs them; "it" is the verb itself
+
+    @property
+    def help(self) -> str:
+        """The meaning, and how to install what is missing here."""
+        absent = [(flag, extra) for flag, extra in self.extras.items() if is_missing(extra)]
+        return "\n\n".join([self.meaning, *(f"{flag} needs {extra}: {install(extra)}" for flag, extra in absent)])
 
 
 VERBS = {
@@ -40,15 +48,25 @@ VERBS = {
     "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
     "demo": Verb("srm.cli.task", "Demo", "record demonstrations of a task with its expert"),
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
-    "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations"),
-    "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset"),
+    "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations", {"it": "minari"}),
+    "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
         "srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"
     ),
-    "train": Verb("srm.cli.train", "Train", "learn a policy on a task's reward or on a machine's"),
+    "train": Verb(
+        "srm.cli.train",
+        "Train",
+        "learn a policy on a task's reward or on a machine's",
+        {"--tensorboard": "tensorboard"},
+    ),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
-    "suite": Verb("srm.cli.suite", "Suite", "run a whole comparison: every curve with every seed, side by side"),
+    "suite": Verb(
+        "srm.cli.suite",
+        "Suite",
+        "run a whole comparison: every curve with every seed, side by side",
+        {"--on ray": "ray"},
+    ),
     "report": Verb("srm.cli.report", "Report", "write the page of a run, or one that compares runs"),
     "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
 }
@@ -70,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
         print(usage())
         return 0 if arguments else 2
     if arguments[0] == "--version":
-        print(f"srm {version('srm')}, Python {platform.python_version()}")
+        print(f"srm {version(DISTRIBUTION)}, Python {platform.python_version()}")
         return 0
     verb, *rest = arguments
     if rest and f"{verb} {rest[0]}" in VERBS:
@@ -107,9 +125,7 @@ def parse(verb: str, arguments: Sequence[str]) -> Any:
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            return tyro.cli(
-                action, args=arguments, prog=f"srm {verb}", description=row.meaning, registry=_plain_values()
-            )
+            return tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.help, registry=_plain_values())
     except SystemExit as ended:
         if not ended.code:
             raise

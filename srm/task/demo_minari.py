@@ -18,6 +18,7 @@ import gymnasium
 import numpy as np
 
 from srm.errors import DemonstrationError
+from srm.extras import require
 from srm.task.minigrid_words import DIRECTIONS, DOOR, EMPTY, FLOOR, FORWARD, GOAL, LAVA, LEFT, LIMITS, OPEN, RIGHT
 from srm.task.record import UNKNOWN_SEED, play_actions
 from srm.task.table import ENVIRONMENTS, Task
@@ -31,7 +32,7 @@ def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
     """Adds a dataset to the local Minari store."""
     import minigrid  # noqa: F401  (its import registers its environments, which the dataset names)
 
-    minari, first = _minari(), demonstrations.trajectories[0]
+    minari, first = require("minari", "a Minari dataset", "data_collector"), demonstrations.trajectories[0]
     if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
         raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")
     space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.views), "place": _box(first.places)}
@@ -71,7 +72,7 @@ def _buffers(minari: Any, demonstrations: Demonstrations) -> Iterator[Any]:
 
 def import_minari(dataset: str, task: Task) -> Demonstrations:
     """The episodes of a dataset of the local Minari store, as demonstrations of a task."""
-    minari = _minari()
+    minari = require("minari", "a Minari dataset", "data_collector")
     try:
         source = minari.load_dataset(dataset)
     except (FileNotFoundError, ValueError) as error:
@@ -138,12 +139,3 @@ def _box(array: np.ndarray) -> gymnasium.spaces.Box:
         return gymnasium.spaces.Box(-np.inf, np.inf, array.shape[1:], array.dtype.type)
     limits = np.iinfo(array.dtype)
     return gymnasium.spaces.Box(limits.min, limits.max, array.shape[1:], array.dtype.type)
-
-
-def _minari() -> Any:
-    try:
-        import minari
-        import minari.data_collector
-    except ImportError as error:
-        raise DemonstrationError("Minari is not installed; `pip install 'minari[hdf5]'` adds it") from error
-    return minari

@@ -15,6 +15,7 @@ import numpy as np
 
 from srm.chance import stream
 from srm.errors import DemonstrationError, TaskError
+from srm.extras import DISTRIBUTION
 from srm.task.table import Task
 from srm.task.worlds import make_environment, view_of
 from srm.trajectory import Demonstrations, Trajectory, Views
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import gymnasium
 
 UNKNOWN_SEED = -1
-_PACKAGES = ("srm", "minigrid", "gymnasium", "numpy")
+_PACKAGES = (DISTRIBUTION, "minigrid", "gymnasium", "numpy")
 MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 _TRIES = 100  # layouts without a solution are skipped, but not for ever
 

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
 import gymnasium
@@ -25,6 +26,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from srm.chance import stream
 from srm.errors import TaskError, near
 from srm.extension import extension
+from srm.extras import is_missing, require
 from srm.task import grid
 from srm.trajectory import Mask, Numbers, Rollout, Views
 
@@ -71,12 +73,11 @@ def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
         if layout is not None:
             return GridWorlds(env_id, layout, count, seed)
 
-    import envpool
-
-    if env_id in envpool.list_all_envs():
+    by_envpool = () if is_missing("envpool") else import_module("envpool").list_all_envs()
+    if env_id in by_envpool:
         return EnvPoolWorlds(env_id, count, seed)
     if env_id not in gymnasium.registry:
-        hint = _near(env_id, {*envpool.list_all_envs(), *gymnasium.registry})
+        hint = _near(env_id, {*by_envpool, *gymnasium.registry})
         raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{hint}")
     wrappers = [ShowPlace] if _is_minigrid(env_id) else []
     with _refusals(env_id):
@@ -173,8 +174,7 @@ class EnvPoolWorlds:
     """Worlds simulated by EnvPool, which spends the step after an episode's end on resetting."""
 
     def __init__(self, env_id: str, count: int, seed: int, threads: int = 1) -> None:
-        import envpool
-
+        envpool = require("envpool", f"{env_id}, stepped by EnvPool,")
         self._pool = envpool.make_gymnasium(env_id, num_envs=count, num_threads=threads, seed=_seed(seed))
         self.env_id, self.count = env_id, count
         self.actions = _number_of_actions(env_id, self._pool.action_space)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
+from srm.extras import DISTRIBUTION
 from srm.infer.posterior.store import read_draws
 from srm.machine.parse import load
 from tests.test_readme import matches
@@ -66,7 +67,7 @@ def test_it_prints_what_is_known_of_each_hole_and_fills_a_folder(here: Path, cap
     config = json.loads((folder / "config.json").read_text())
     assert config["kind"] == "infer"
     assert config["env_id"] == "MiniGrid-DoorKey-8x8-v0"
-    assert config["versions"]["srm"]
+    assert config["versions"][DISTRIBUTION]
     assert read_draws(folder / "draws.safetensors").holes == load(folder / "machine.srm").hole_names
     learnt = load(folder / "learnt.srm")
     assert learnt.is_concrete

@@ -84,7 +84,7 @@ def test_draw_can_leave_the_constraint_out() -> None:
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"srm {version('srm')}, Python {platform.python_version()}\n"
+    assert capsys.readouterr().out == f"srm {version('symbolic-reward-machines')}, Python {platform.python_version()}\n"
 
 
 @pytest.mark.parametrize(

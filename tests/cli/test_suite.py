@@ -11,12 +11,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from srm.cli import main
 from srm.cli.suite import picture
 from srm.experiment.conduct import RowStand
 from srm.experiment.rows import Reached, Row
+from srm.experiment.run import POLICY, write_weights
 
 SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 
@@ -106,7 +108,10 @@ def test_what_a_command_names_is_read_before_anything_runs(
 
 def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
     plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 400000 {SMALL}"
-    suite = written(tmp_path, bad="train doorkey --cores 2 --ppo.worlds 1", plain=plain)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.json").write_text(json.dumps({"kind": "train", "training": {}}))
+    write_weights(tmp_path / "other" / POLICY, {"net.none": np.zeros(1)}, {})
+    suite = written(tmp_path, bad=f"train doorkey --from-run {tmp_path / 'other'}", plain=plain)
     arguments = [suite, "--scale", "0.1", "--cores", "2"]
     row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
@@ -115,7 +120,7 @@ def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert f"go on with: srm suite {arguments[0]} --scale 0.1 --cores 2" in said
-    assert "bad seed 0 failed: --cores 2 cannot share" in said
+    assert "--from-run needs the --learner, --net and --network of that run" in said
     assert "Traceback" not in said
     before = rounds(row)
     assert list((row / "checkpoint").iterdir())

@@ -40,7 +40,9 @@ def browser() -> Iterator[Any]:
     if path is None and not os.environ.get("CI"):
         pytest.skip("no Chromium here to look at the page with (Debian: apt install chromium)")
     assert path, "CI must have a Chromium"
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="needs Playwright: pip install 'symbolic-reward-machines[dev]'"
+    )
     # Debian's chromium is a script that calls other programs, which a test's PATH may lack.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/bin:/bin"}
     with api.sync_playwright() as playwright:

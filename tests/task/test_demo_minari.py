@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srm.errors import DemonstrationError
+from srm.errors import DemonstrationError, ExtraError
 from srm.task.demo_minari import export_minari, import_minari, reckon_places
 from srm.task.demos import load, shipped
 from srm.task.record import UNKNOWN_SEED
@@ -122,5 +122,5 @@ def test_what_minari_refuses_is_told_in_a_line(ready: Demonstrations, work: Any,
 
 def test_without_minari_the_extra_is_named(ready: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(DemonstrationError, match=r"pip install 'minari\[hdf5\]'"):
+    with pytest.raises(ExtraError, match=r'pip install "symbolic-reward-machines\[minari\]"'):
         export_minari(ready, "x-v0")

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from srm.errors import RunError, SettingError
+from srm.errors import RunError
 from srm.evaluate.trace import trace
+from srm.extras import require
 from srm.infer.posterior.infer import Posterior
 from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import (
@@ -243,10 +244,7 @@ def _checked(arrays: dict[str, npt.NDArray[Any]], holes: Any) -> StoredDraws:
 
 def to_arviz(kept: StoredDraws) -> Any:
     """The draws as ArviZ takes them: a chain for each ensemble, a variable for each hole."""
-    try:
-        import arviz
-    except ImportError:
-        raise SettingError("to_arviz needs the package arviz: pip install arviz") from None
+    arviz = require("arviz", "to_arviz")
     groups = {
         "posterior": {name: kept.draws[:, :, i] for i, name in enumerate(kept.holes)},
         "prior": {name: kept.prior[None, :, i] for i, name in enumerate(kept.holes)},

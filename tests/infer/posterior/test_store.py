@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from srm.errors import RunError, SettingError
+from srm.errors import ExtraError, RunError
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.record import KIND
 from srm.infer.posterior.sample import PosteriorConfig
@@ -207,7 +207,7 @@ def test_a_file_that_is_cut_short_or_missing_is_refused(path: Path, tmp_path: Pa
 
 def test_without_arviz_the_command_that_installs_it_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(SettingError, match="pip install arviz"):
+    with pytest.raises(ExtraError, match=r'pip install "symbolic-reward-machines\[arviz\]"'):
         to_arviz(read_draws(path))
 
 

@@ -28,7 +28,7 @@ def curves() -> Iterator[list[Path]]:
 
 
 def was_stopped(run: Path) -> bool:
-    """Whether a run ended by hand: without a summary, or with neither its return nor its frames."""
+    """Whether a run has no summary, or reached neither its return nor the frames of its configuration."""
     config = json.loads((run / "config.json").read_text())
     with (run / "log.csv").open() as file:
         last = list(csv.DictReader(file))[-1]

@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,6 @@ class RayTune:
         self._desk: Any = ray.remote(Desk).options(num_cpus=0, scheduling_strategy=here).remote(Path.cwd())
         self._follower = Follower()
         self._runs: set[SuiteRun] = set()
-        self._error: Exception | None = None
         self._thread = threading.Thread(target=self._tune, args=(every,), daemon=True)
         self._thread.start()
 
@@ -74,8 +74,8 @@ class RayTune:
         self._follower.queue.append(run)
 
     def ended(self) -> list[tuple[SuiteRun, int]]:
-        if not self._thread.is_alive() and self._runs and not self._follower.ended:
-            raise RunError(f"Ray Tune ended before its runs: {self._error}; ask for the suite again to go on")
+        if self._follower.error is not None:
+            raise RunError(f"Ray Tune ended before its runs: {self._follower.error}; the same command goes on")
         codes = []
         while self._follower.ended:
             run, code = self._follower.ended.popleft()
@@ -86,7 +86,8 @@ class RayTune:
 
     def stop(self) -> None:
         self._follower.stopping = True
-        ray.get(self._desk.stop.remote())
+        with suppress(ray.exceptions.RayError):  # the cluster is gone, which `ended` raises
+            ray.get(self._desk.stop.remote())
         self._follower.ended.extend((run, STOPPED) for run in self._runs - self._follower.begun)
 
     def close(self) -> None:
@@ -118,7 +119,7 @@ class RayTune:
                 ),
             ).fit()
         except Exception as error:  # in a thread nobody would see it; `ended` raises it
-            self._error = error
+            self._follower.error = error
 
     def _delete_trials(self) -> None:
         """What runs have saved is here by now."""
@@ -139,6 +140,7 @@ class Follower(tune.Callback):
         self.begun: set[SuiteRun] = set()
         self.ended: deque[tuple[SuiteRun, int]] = deque()
         self.stopping = False
+        self.error: Exception | None = None  # that ends all
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         run = trial.config[RUN]
@@ -147,7 +149,10 @@ class Follower(tune.Callback):
         self.begun.add(run)
 
     def on_checkpoint(self, iteration: int, trials: list[Any], trial: Any, checkpoint: Any, **info: Any) -> None:
-        fetch(checkpoint, trial.config[RUN])
+        try:
+            fetch(checkpoint, trial.config[RUN])
+        except OSError as error:  # this disk is full, or the storage is gone; Ray Tune would only log it
+            self.error = error
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         self.ended.append((trial.config[RUN], trial.last_result["code"]))
@@ -274,6 +279,8 @@ def fetch(checkpoint: Any, run: SuiteRun) -> None:
     for path in run.folder.rglob("*"):
         if path.is_file() and path.relative_to(parent) not in new:
             path.unlink()
+    if (run.folder / CONFIG).exists():  # clouds keep no empty folders, and a run without this one cannot go on
+        (run.folder / CHECKPOINTS).mkdir(exist_ok=True)
 
 
 def files_named(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.machine.foreign import read_reward_machine
+from srm.machine.importer.writer import read_reward_machine
 from srm.machine.parse import find_machine, library, parse
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -63,7 +63,7 @@ VERBS = {
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
     "suite": Verb(
         "srm.cli.suite",
-        "Suite",
+        "RunSuite",
         "run a whole comparison: every curve with every seed, side by side",
         {"--on ray": "ray"},
     ),

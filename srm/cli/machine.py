@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.errors import SrmError, TaskError, near
+from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.parse import find_machine
 from srm.machine.words import Words
 from srm.task.minigrid_words import MINIGRID_WORDS
@@ -176,14 +176,29 @@ class Import:
     """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """the .srm file to write; the terminal (-) unless told"""
+    rename: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="OLD=NEW")] = ()
+    """give an event, node or signal of the file another name, as in k=pick_up_key"""
+    holes: bool = False
+    """turn the numbers that rules pay into holes, named after the event or the node they pay for"""
 
     def run(self) -> int:
-        from srm.machine.foreign import import_reward_machine
+        from srm.machine.importer.writer import import_reward_machine
 
         if self.out is not None and self.out.exists():
             raise SrmError(f"{self.out}: exists, and is not written over; choose another name with -o")
-        _write(self.out, str(import_reward_machine(self.file)))
+        _write(self.out, str(import_reward_machine(self.file, self._names(), self.holes)))
         return 0
+
+    def _names(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for pair in self.rename:
+            old, equals, new = pair.partition("=")
+            if not (old and equals and new):
+                raise SettingError(f"--rename {pair}: write OLD=NEW, as in k=pick_up_key")
+            if old in names:
+                raise SettingError(f"--rename {pair}: {old} is renamed to {names[old]} already; leave one out")
+            names[old] = new
+        return names
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from srm.errors import MachineError
-from srm.machine.foreign import FALLEN, Imported, import_reward_machine, read_reward_machine
+from srm.errors import MachineError, SettingError
+from srm.machine.importer.writer import FALLEN, Imported, import_reward_machine, read_reward_machine
 from srm.machine.model import Machine
 from srm.machine.parse import parse
 from srm.machine.terms import Always, And, Guard, Happens, Not, Number, Or
@@ -181,6 +181,86 @@ def test_the_machine_is_named_after_its_file(file: str, name: str) -> None:
     assert read(COFFEE, file).machine.name == name
 
 
+# Names of one's own
+
+
+def test_events_nodes_and_signals_can_be_renamed() -> None:
+    text = edges("(0, 1, 'on&!k', RewardForward())", "(1, 0, 'k', ConstantRewardFunction(0))")
+    names = {"k": "pick_up_key", "on": "switch", "u1": "lit", "reward_forward": "speed", FALLEN: "lost"}
+    imported = read_reward_machine(text, "m.txt", names)
+    assert [str(rule) for rule in imported.machine.node("u0").rules] == [
+        "switch and not pick_up_key // speed -> lit", "finish // 1 -> u9", "always // 0 -> lost",
+    ]  # fmt: skip
+    assert not any("word of this language" in note for note in imported.notes)
+    assert parse(str(imported)) == imported.machine
+
+
+def test_two_events_can_change_names() -> None:
+    machine = read_reward_machine(edges("(0, 0, 'a&!b', F())"), "m.txt", {"a": "b", "b": "a"}).machine
+    assert str(machine.node("u0").rules[0].guard) == "b and not a"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("finsh", "goal", "m.txt has no event, node or signal finsh; did you mean finish?"),
+        ("zebra", "goal", "m.txt has no event, node or signal zebra; it has a, finish, u0, u9, fell_off"),
+        ("a", "finish", "another is called finish; choose another name"),
+        ("u9", "u0", "another is called u0; choose another name"),
+        ("a", "otherwise", "otherwise is a word of the language"),
+        ("a", "pick up", "pick up is no name; use letters, digits and _"),
+        ("a", "b" * 101, "is no name; use letters, digits and _"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_with_the_flag(old: str, new: str, problem: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        read_reward_machine(edges("(0,0,'a',ConstantRewardFunction(0))"), "m.txt", {old: new})
+    assert str(caught.value).startswith(f"--rename {old}={new}: ")
+    assert str(caught.value).endswith(problem)
+
+
+# Holes
+
+
+def holes(*lines: str) -> Imported:
+    return read_reward_machine(edges(*lines), "m.txt", holes=True)
+
+
+def pays(imported: Imported, node: str = "u0") -> list[str]:
+    return [str(rule.pay) for rule in imported.machine.node(node).rules]
+
+
+def test_a_constant_becomes_a_hole_named_after_its_event_or_else_the_node() -> None:
+    imported = holes(
+        "(0, 9, 'k&!n', ConstantRewardFunction(0))",
+        "(0, 9, 'a&b&!k', ConstantRewardFunction(2))",
+        "(0, 0, '!k&!a', ConstantRewardFunction(-0.1))",
+    )
+    assert pays(imported) == ["?k", "?u9", "?u0", "?finish", "0"]
+    assert [hole.name for hole in imported.machine.holes] == ["k", "u9", "u0", "finish"]
+    assert all(hole.value is None for hole in imported.machine.holes)
+    assert "Hole ?u0 was -0.1." in imported.notes
+    assert parse(str(imported)) == imported.machine
+
+
+def test_the_same_number_for_the_same_event_is_one_hole_and_another_number_another() -> None:
+    imported = holes(
+        "(0, 1, 'k', ConstantRewardFunction(1))",
+        "(1, 9, 'k', ConstantRewardFunction(1))",
+        "(1, 0, 'j', ConstantRewardFunction(1))",
+        "(1, 1, 'k&!j', ConstantRewardFunction(-1))",
+    )
+    assert pays(imported) == ["?k", "?finish", "0"]
+    assert pays(imported, "u1") == ["?k", "?j", "?k_2", "0"]
+
+
+def test_a_rule_that_stays_and_pays_nothing_keeps_its_0_and_signals_stay() -> None:
+    assert pays(holes("(0, 0, 'a', ConstantRewardFunction(0))", "(0, 0, 'b', RewardForward())"))[:2] == [
+        "0",
+        "reward_forward",
+    ]
+
+
 # Mistakes
 
 
@@ -240,6 +320,7 @@ def test_a_file_of_another_kind_does_not_flood_the_terminal() -> None:
 @example("0\n[1]\n" + "(" * 100_000)
 @example("0\n[1]\n(0,1,'" + "!" * 50_000 + "a',F())")
 @example("9" * 100_000)
+@example("0\n[1]\n(0,1,'" + "a|" * 100_000 + "a',F())")
 @example("0\x00\n[1]")
 def test_nothing_but_our_own_error_comes_out(data: str | bytes) -> None:
     with contextlib.suppress(MachineError):

@@ -1,6 +1,6 @@
 """Formulas of the `reward_machines` package: an `or` (|) of `and`s (&) of events that happen or do not (!).
 
-In this form two questions are easy that decide how lines are taken over: can two formulas hold together, and does some
+In this form two questions are easy that decide how lines are translated: can two formulas hold together, and does some
 formula of a state always hold.
 """
 
@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import product
+from typing import Any
+
+from lark import Lark
+from lark.exceptions import UnexpectedInput
 
 from srm.machine.terms import Always, And, Guard, Happens, Not, Or
 
 MOST_EVENTS = 12  # of a state, for asking whether its formulas leave nothing out: 4,096 cases
-LONGEST_EVENT = 90
 
 Case = Mapping[str, bool]  # event -> whether it happens; an `and` of literals
 
@@ -30,40 +35,39 @@ class Formula:
         return tuple(dict.fromkeys(event for case in self.cases for event in case))
 
 
-@dataclass
-class Budget:
-    """How many pairs of cases may still be compared; lines made to cost more are taken to hold together."""
-
-    left: int = 1_000_000
+@cache
+def grammar() -> Lark:
+    text = (files("srm.machine.importer") / "reward_machines.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", start=["initial_line", "terminal_line", "edge_line", "formula"])
 
 
 def read_formula(text: str) -> Formula | str:
     """The formula, or what is wrong with it."""
-    cases: list[Case] = []
-    for conjunction in text.split("|"):
-        case: dict[str, bool] = {}
-        possible = True
-        for literal in conjunction.split("&"):
-            found = re.fullmatch(r"\s*((?:!\s*)*)(\w*)\s*", literal, re.ASCII)
-            if found is None or not re.fullmatch(rf"[A-Za-z_]\w{{0,{LONGEST_EVENT}}}", found.group(2), re.ASCII):
-                shown = literal.strip()[:40]
-                return f"'{shown}' is not an event; a formula is like 'a&!b|c'" if shown else "an event is missing here"
-            happens, event = found.group(1).count("!") % 2 == 0, found.group(2)
-            if event in ("True", "False"):
-                possible = possible and happens == (event == "True")
-            else:
-                possible = possible and case.get(event, happens) == happens
-                case[event] = happens
-        if possible:
-            cases.append(case)
-    return Formula(tuple(cases))
+    try:
+        tree = grammar().parse(text, start="formula")
+    except UnexpectedInput as error:
+        at = len(text) if error.pos_in_stream is None else error.pos_in_stream
+        literal = (re.split("[&|]", text[:at])[-1] + re.split("[&|]", text[at:])[0]).strip()[:40]
+        return f"'{literal}' is not an event; a formula is like 'a&!b|c'" if literal else "an event is missing here"
+    return Formula(tuple(case for branch in tree.children if (case := _case(branch)) is not None))
 
 
-def meet(one: Formula, other: Formula, budget: Budget) -> bool:
+def _case(tree: Any) -> Case | None:
+    """None: it never holds."""
+    case: dict[str, bool] = {}
+    for literal in tree.children:
+        *nots, event = literal.children
+        happens = "".join(nots).count("!") % 2 == 0
+        if event in ("True", "False"):
+            if happens != (event == "True"):
+                return None
+        elif case.setdefault(str(event), happens) != happens:
+            return None
+    return case
+
+
+def meet(one: Formula, other: Formula) -> bool:
     """Whether both can hold at one step."""
-    budget.left -= len(one.cases) * len(other.cases)
-    if budget.left < 0:
-        return True
     return any(
         all(b.get(event, happens) == happens for event, happens in a.items()) for a in one.cases for b in other.cases
     )
@@ -83,15 +87,15 @@ def covers_all(formulas: Sequence[Formula]) -> bool:
 
 def guard_of(formula: Formula, names: Mapping[str, str]) -> Guard:
     """The formula as a guard, with our names for its events."""
-    guards = [_joined(And, [_literal(names[event], on) for event, on in case.items()]) for case in formula.cases]
-    return _joined(Or, guards) if guards else Not(Always())
+    guards = [_join(And, [_literal(names[event], on) for event, on in case.items()]) for case in formula.cases]
+    return _join(Or, guards) if guards else Not(Always())
 
 
 def _literal(event: str, happens: bool) -> Guard:
     return Happens(event) if happens else Not(Happens(event))
 
 
-def _joined(kind: type[And] | type[Or], guards: list[Guard]) -> Guard:
+def _join(kind: type[And] | type[Or], guards: list[Guard]) -> Guard:
     if not guards:
         return Always()
     return guards[0] if len(guards) == 1 else kind(tuple(guards))

@@ -27,12 +27,12 @@ import torch
 from torch import Tensor
 
 from srm.chance import stream
+from srm.infer.loop import PolicyBatch
 from srm.infer.objectives import logit_expert_high, loss_adv
 from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look, say
 from srm.settings import ABOVE_ZERO
 from srm.train.learner import load_weights
 from srm.train.optimise import Optimiser
-from srm.train.rollout import Batch
 from srm.trajectory import Rollout
 
 Kind = Literal["gail", "gan_gcl"]
@@ -94,7 +94,7 @@ class Imitation:
         self.losses: dict[str, float] = {}
         self._follower, self._seed, self._round = Follower(self.net), seed, 0
 
-    def __call__(self, batch: Batch) -> np.ndarray:
+    def __call__(self, batch: PolicyBatch) -> np.ndarray:
         rollout = batch.rollout
         chance = stream(self._seed, f"imitation {self._round}")  # one stream a round, as everywhere
         mine = self._follower.look(rollout)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.cells import Cells
-from srm.task.minigrid_cells import cells_of
+from srm.task.encodings import cells_of
 from srm.train.minibatches import sample_hashes
 from srm.train.nn.grid_conv import CellConvolutions, Encoding, features
 from srm.trajectory import Mask, Rollout

@@ -16,8 +16,3 @@ def _usual(kind: int, colour: int, state: int) -> bool:
 
 
 MINIGRID_CELLS = Cells("MiniGrid's partial view", ("types", "colours", "states"), (11, COLOURS, 3), _usual)
-
-
-def cells_of(view_shape: tuple[int, ...]) -> Cells | None:
-    """What the cells of an observation of this shape hold, if it has cells."""
-    return MINIGRID_CELLS if len(view_shape) == 3 and view_shape[2] == len(MINIGRID_CELLS.sizes) else None

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from srm.errors import TaskError
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
-from srm.task.minigrid_cells import cells_of
+from srm.task.encodings import cells_of
 from srm.task.worlds import Worlds
 from srm.train.learner import Learner, Means, weights_seed
 from srm.train.nn.grid_conv import CellConvolutions, LinearElu

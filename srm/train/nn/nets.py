@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from srm.errors import TaskError
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE
 from srm.task.cells import Cells
-from srm.task.minigrid_cells import cells_of
+from srm.task.encodings import cells_of
 from srm.task.worlds import Worlds
 from srm.train.nn.grid_conv import CellConvolutions, Encoding, LinearElu, blank_frame
 

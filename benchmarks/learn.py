@@ -37,8 +37,8 @@ from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 
 TASK, SEED = find_task("doorkey"), 0
-CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(worlds=64, minibatches=8))
-FRAMES = LEARNER.ppo.worlds * LEARNER.ppo.steps
+CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(num_envs=64, minibatches=8))
+FRAMES = LEARNER.ppo.num_envs * LEARNER.ppo.num_steps
 
 
 def problem() -> Problem:
@@ -48,7 +48,7 @@ def problem() -> Problem:
 
 
 def learner() -> Any:
-    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.worlds, SEED), SEED)
+    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.num_envs, SEED), SEED)
 
 
 class Timed:
@@ -81,7 +81,7 @@ def lines(rounds: int) -> None:
         (policy, "collect", "2 play"),
         (holes, "pay", "3 pay by the most likely assignment"),
         (policy, "update", "4 PPO"),
-        (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
+        (policy, "log_probs", "6 log pi of the demonstrations"),
         (concretizer, "read_rollout", "5 read the rollout, holes open"),
         (inner.sampler, "draw", "5 draw K assignments"),
         (inner.follower, "look", "6, 7 f along the rollout, twice"),
@@ -106,11 +106,10 @@ def lines(rounds: int) -> None:
 
 def estimators(draws: int = 200) -> None:
     policy, inner = learner(), problem().concretizer()
-    rollout = policy.collect()
+    batch = policy.collect()
+    rollout = batch.rollout
     for index in range(3):
-        inner.learn(
-            index, rollout, policy.log_probs(rollout), policy.log_probs(inner.demonstrated), CONFIG.warm_up_effort
-        )
+        inner.learn(index, rollout, batch.log_prob, policy.log_probs(inner.demonstrated), CONFIG.warm_up_effort)
     played, _ = concretizer.read_rollout(inner.program, inner.vocabulary, rollout)
     sides = [
         concretizer.Side(residual, look(inner.net, seen, np.ones(seen.worlds, np.bool_)).f.double().numpy(), seen.real)
@@ -151,11 +150,8 @@ def main() -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     lines(count)
-    speed = {
-        "PPO, one core": speed_of(
-            train(learner(), Payer(find_machine("doorkey_handset"), TASK.vocabulary()), 2**40), 3, count
-        )
-    }
+    payer = Payer(find_machine("doorkey_handset"), TASK.vocabulary())
+    speed = {"PPO, one core": speed_of(train(learner(), lambda batch: payer(batch.rollout), 2**40), 3, count)}
     speed["Algorithm 1, one core"] = speed_of(infer(learner(), Inline(problem()), CONFIG), CONFIG.warm_up + 3, count)
     os.sched_setaffinity(0, cores)
     beside = Beside(problem())

@@ -119,7 +119,7 @@ class Eval:
     def run(self) -> int:
         from srm.experiment.policy import read_policy
         from srm.train.actor import Actor
-        from srm.train.trial import mean_estimate, share_estimate, trial
+        from srm.train.evaluation import evaluate, mean_estimate, share_estimate
 
         torch.set_num_threads(1)
         if self.replays is not None and self.replays.exists():
@@ -130,7 +130,7 @@ class Eval:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
         net = trained.net(worlds)
-        found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
+        found = evaluate(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
         worlds.close()
         if self.replays is not None:
             save_replays(task, Actor(net, self.seed, greedy=self.play == "greedy"), self.seed, self.replays)

@@ -1,7 +1,7 @@
 """A machine as the reward of a learner: successive rollouts of the same worlds in, pay [T, B] out.
 
     payer = Payer(machine, vocabulary)
-    learner.update(rollout, payer(rollout))
+    learner.update(batch, payer(batch.rollout))
 
 A learner never learns what a machine is; it is given such a function.
 """

@@ -67,8 +67,8 @@ from srm.task import demos
 from srm.task.table import find_task
 from srm.train.actor import Actor
 from srm.train.episodes import EpisodeBook, Recent
+from srm.train.evaluation import WHOLE_ENVS, play_whole
 from srm.train.learner import NotFinite
-from srm.train.trial import WHOLE_ENVS, play_whole
 from srm.trajectory import Demonstrations
 
 LEARNT, POSTERIOR, DRAWS, CHECK = "learnt.srm", "posterior.json", "draws.safetensors", "check.json"
@@ -107,10 +107,10 @@ class LearningRun:
         # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
         again = int(stream(learning.seed, f"resumed at {self._first}").integers(2**31))
         ppo = learning.learning.ppo
-        worlds = self.task.make_worlds(ppo.worlds, again if self._first else learning.seed)
+        worlds = self.task.make_worlds(ppo.num_envs, again if self._first else learning.seed)
         demos.refuse_misfit(shown, worlds)
         self.learner = learning.learning.make(worlds, learning.seed)
-        self.holes = self.inference.make(worlds.actions, ppo.worlds, ppo.steps, learning.cores)
+        self.holes = self.inference.make(worlds.actions, ppo.num_envs, ppo.num_steps, learning.cores)
         self._refined: list[str] = list(state.get("refined", []))  # what was found each time
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._asked = bool(state.get("asked", False))  # to go on beyond what the run was begun with
@@ -159,7 +159,7 @@ class LearningRun:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         saved, whole = start, True
-        book = EpisodeBook(self.learner.player.worlds.count)
+        book = EpisodeBook(self.learner.player.envs.count)
         waiting: list[dict[str, Any]] = []  # the first rows, which do not know the columns of all losses yet
         try:
             if not self._first:
@@ -196,7 +196,7 @@ class LearningRun:
             if whole and not waiting:
                 self._save()
             self.writer.close()
-            self.learner.player.worlds.close()
+            self.learner.player.envs.close()
 
     def _write(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for row in rows:

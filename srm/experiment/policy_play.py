@@ -11,7 +11,7 @@ from srm.experiment.policy import read_policy
 from srm.infer.posterior.evidence import Play
 from srm.task.demos import refuse_misfit
 from srm.task.table import Task, find_task
-from srm.train.collect import Player, foreign, log_prob_of, think_again
+from srm.train.rollout import Player, batch_of, log_prob_of, recompute
 from srm.trajectory import Demonstrations, Rollout
 
 ENVS = 16  # few, so that episodes come to their ends
@@ -32,12 +32,8 @@ def policy_play(
     try:
         refuse_misfit(demonstrations, envs)
         net = trained.net(envs)
-        played = Player(envs, net, max(1, frames // envs.count), seed).collect()
+        batch = Player(envs, net, max(1, frames // envs.count), seed).collect()
     finally:
         envs.close()
-    again = think_again(net, foreign(net, demonstrated))
-    return Play(
-        played.rollout,
-        log_prob_of(played.outputs["logits"][:-1], played.rollout.actions),
-        log_prob_of(again["logits"], demonstrated.actions),
-    )
+    outputs = recompute(net, batch_of(net, demonstrated))
+    return Play(batch.rollout, batch.log_prob, log_prob_of(outputs["logits"], demonstrated.actions))

@@ -214,7 +214,7 @@ class TrainingRun:
             if whole:
                 self._save()
             self.writer.close()
-            self.learner.player.worlds.close()
+            self.learner.player.envs.close()
 
     def finish(self) -> dict[str, Any]:
         """Writes the policy and the summary of a run that has come to its end."""
@@ -254,7 +254,7 @@ def make_learner(
     task = find_task(training.task)
     # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(training.seed, f"resumed at {began}").integers(2**31)) if began else training.seed
-    worlds = task.make_worlds(training.learning.ppo.worlds, seed)
+    worlds = task.make_worlds(training.learning.ppo.num_envs, seed)
     if shown is not None:
         demos.refuse_misfit(shown, worlds)
     demonstrated = None if shown is None else shown.as_rollout()
@@ -265,7 +265,10 @@ def make_learner(
         return learner, Imitation(
             kind, demonstrated, worlds.actions, learner.log_probs, training.imitation, training.seed
         )
-    return learner, task_pay if machine is None else Payer(machine, task.vocabulary())
+    if machine is None:
+        return learner, task_pay
+    payer = Payer(machine, task.vocabulary())
+    return learner, lambda batch: payer(batch.rollout)
 
 
 def begin_as(learner: Learner, policy: Path) -> None:

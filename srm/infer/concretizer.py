@@ -213,7 +213,7 @@ def _all(rollout: Rollout) -> np.ndarray:
 
 
 def _adam(module: nn.Module, learning_rate: float) -> Optimiser:
-    return Optimiser(dict(module.named_parameters()), learning_rate=learning_rate, epsilon=1e-8, norm=math.inf)
+    return Optimiser(dict(module.named_parameters()), learning_rate=learning_rate, epsilon=1e-8, max_grad_norm=math.inf)
 
 
 def _seed(seed: int, purpose: str) -> int:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from srm.chance import stream
+from srm.infer.loop import PolicyBatch
 from srm.infer.objectives import logit_expert_high, loss_adv
 from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look, say
 from srm.settings import ABOVE_ZERO
@@ -69,7 +70,7 @@ def loss_discriminator(demonstrated: Tensor, played: Tensor) -> Tensor:
 
 
 class Imitation:
-    """The pay of a learner. `log_probs` tells log pi(a|s) [T, B] of the policy as it is, along any rollout."""
+    """The pay of a learner. `log_probs` computes log pi(a|s) [T, B] of the policy as it is, along any rollout."""
 
     def __init__(
         self,
@@ -88,18 +89,20 @@ class Imitation:
             dict(self.net.named_parameters()),
             learning_rate=config.reward_net.learning_rate,
             epsilon=1e-8,
-            norm=math.inf,
+            max_grad_norm=math.inf,
         )
         self.losses: dict[str, float] = {}
         self._follower, self._seed, self._round = Follower(self.net), seed, 0
 
-    def __call__(self, rollout: Rollout) -> np.ndarray:
+    def __call__(self, batch: PolicyBatch) -> np.ndarray:
+        rollout = batch.rollout
         chance = stream(self._seed, f"imitation {self._round}")  # one stream a round, as everywhere
-        mine, own = self._follower.look(rollout), self._own(rollout)
-        theirs, other = (
-            look(self.net, self.demonstrated, np.ones(self.demonstrated.worlds, np.bool_)),
-            self._own(self.demonstrated),
-        )
+        mine = self._follower.look(rollout)
+        theirs = look(self.net, self.demonstrated, np.ones(self.demonstrated.worlds, np.bool_))
+        if self.kind == "gan_gcl":
+            own, other = batch.log_prob.astype(np.float32), self.log_probs(self.demonstrated).astype(np.float32)
+        else:  # log pi is not part of D
+            own, other = (np.zeros(played.actions.shape, np.float32) for played in (rollout, self.demonstrated))
         self.losses = self._learn(theirs, other, mine, own, chance)
         mine = self._follower.look(rollout, mine.views)
         self._follower.leave(rollout, mine)
@@ -107,11 +110,6 @@ class Imitation:
         said = mine.f.numpy()
         pay = form_of(self.config.form, self._logit(mine.f, torch.from_numpy(own)).numpy(), said)
         return np.clip(pay, -self.config.bound, self.config.bound) * rollout.real
-
-    def _own(self, rollout: Rollout) -> np.ndarray:
-        """[T, B] float32: log pi, or nothing where it is not part of D."""
-        zeros = np.zeros(rollout.actions.shape, np.float32)
-        return self.log_probs(rollout).astype(np.float32) if self.kind == "gan_gcl" else zeros
 
     def _logit(self, said: Tensor, log_prob: Tensor) -> Tensor:
         return logit_expert_high(said, torch.zeros(()), log_prob, self.config.reward_net.floor)

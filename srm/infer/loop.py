@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -60,16 +60,37 @@ class InferConfig(ConcretizerConfig):
         )
 
 
-class Policy(Protocol):
-    """Any learner of `srm.train`."""
+class PolicyBatch(Protocol):
+    """What a policy played. Whatever else is in it, only that policy reads."""
 
-    frames: int
+    @property
+    def rollout(self) -> Rollout: ...
 
-    def collect(self) -> Rollout: ...
+    @property
+    def log_prob(self) -> np.ndarray:
+        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not real."""
+        ...
 
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]: ...
 
-    def log_probs(self, rollout: Rollout) -> np.ndarray: ...
+AnyBatch = TypeVar("AnyBatch", bound=PolicyBatch)
+
+
+class Policy(Protocol[AnyBatch]):
+    """Any learner of `srm.train`, or your own."""
+
+    frames: int  # real steps played so far
+
+    def collect(self) -> AnyBatch:
+        """The next T steps of B envs, which continue those of the batch before."""
+        ...
+
+    def update(self, batch: AnyBatch, pay: np.ndarray) -> dict[str, float]:
+        """Learns from the batch collected last and what it was paid, [T, B]; returns its losses by name."""
+        ...
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray:
+        """log pi(a|s) [T, B] of the policy as it is, along a rollout of whole episodes; 0 where a step is not real."""
+        ...
 
 
 class Holes(Protocol):
@@ -101,22 +122,23 @@ class Round:
     losses: dict[str, float] = field(default_factory=dict)  # of line 4, and of lines 5 to 8 of the round before
 
 
-def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
+def infer(policy: Policy[AnyBatch], holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
     """Rounds without end, from round `first` on."""
     index = first
     while True:  # 1
-        rollout = policy.collect()  # 2
+        batch = policy.collect()  # 2
+        rollout = batch.rollout
         losses = holes.finish()  # 5 to 8 of the round before: nothing since then has read what they write
         belief, pay = holes.belief, holes.pay(rollout)  # 3: by the most likely assignment
         warming_up = index < config.warm_up
         holes.begin(  # 5 to 8: they may run while line 4 and the next line 2 do
             index,
             rollout,
-            policy.log_probs(rollout),
+            batch.log_prob,
             policy.log_probs(holes.demonstrated),
             config.warm_up_effort if warming_up else 1,
         )
         if not warming_up:
-            losses |= policy.update(rollout, pay)  # 4
+            losses |= policy.update(batch, pay)  # 4
         yield Round(index, policy.frames, rollout, pay, belief, losses)
         index += 1

@@ -20,8 +20,10 @@ import torch
 from torch import Tensor, nn
 
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
-from srm.train.batches import looks
-from srm.train.cells import CellConvolutions, Encoding, encode, features
+from srm.task.cells import Cells
+from srm.task.encodings import cells_of
+from srm.train.minibatches import sample_hashes
+from srm.train.nn.grid_conv import CellConvolutions, Encoding, features
 from srm.trajectory import Mask, Rollout
 
 
@@ -67,15 +69,16 @@ class RewardNetConfig:
 class StridedTrunk(nn.Module):
     """MiniGrid's view through the convolutions of the policy: 32 numbers."""
 
-    def __init__(self, shape: tuple[int, ...], cells: Encoding, seed: int) -> None:
+    def __init__(self, shape: tuple[int, ...], cells: Cells, encoding: Encoding, seed: int) -> None:
         super().__init__()
-        self.convolutions = CellConvolutions(shape[0], shape[1], 1, cells, 1.0)
+        self.cells = cells
+        self.convolutions = CellConvolutions(cells, shape[0], shape[1], 1, encoding, 1.0)
         self.convolutions.initialise(torch.Generator().manual_seed(seed))
         self.out = self.convolutions.out
 
     def prepare(self, views: np.ndarray) -> np.ndarray:
         """Views [n, ...] as frames [n, D]."""
-        return encode(views)
+        return self.cells.encode(views)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
         """The frames [R, D] that `rows` [n] name, as [n, out]."""
@@ -90,21 +93,21 @@ class PaperTrunk(nn.Module):
 
     features: Tensor
 
-    def __init__(self, shape: tuple[int, ...], cells: Encoding) -> None:
+    def __init__(self, shape: tuple[int, ...], cells: Cells, encoding: Encoding) -> None:
         super().__init__()
-        self.shape = shape
-        self.register_buffer("features", features(cells, 1.0), persistent=False)
+        self.shape, self.cells = shape, cells
+        self.register_buffer("features", features(cells, encoding, 1.0), persistent=False)
         self.first = nn.Conv2d(self.features.shape[1], 16, 2)
         self.second = nn.Conv2d(16, 32, 2)
         self.third = nn.Conv2d(32, 64, 2)
         self.out = 64 * (shape[0] - 3) * (shape[1] - 3)
 
     def prepare(self, views: np.ndarray) -> np.ndarray:
-        return encode(views)
+        return self.cells.encode(views)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
-        cells = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
-        x = cells.view(len(rows), *self.shape[:2], -1).permute(0, 3, 1, 2)
+        contents = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
+        x = contents.view(len(rows), *self.shape[:2], -1).permute(0, 3, 1, 2)
         for layer in (self.first, self.second, self.third):
             x = torch.relu(layer(x))
         return x.flatten(1)
@@ -127,9 +130,12 @@ class PlainTrunk(nn.Module):
 
 
 def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
-    if config.trunk == "plain" or len(shape) != 3 or shape[2] != 3:
+    cells = cells_of(shape)
+    if config.trunk == "plain" or cells is None:
         return PlainTrunk(math.prod(shape))
-    return PaperTrunk(shape, config.cells) if config.trunk == "paper" else StridedTrunk(shape, config.cells, seed)
+    if config.trunk == "paper":
+        return PaperTrunk(shape, cells, config.cells)
+    return StridedTrunk(shape, cells, config.cells, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +165,7 @@ class RewardNet(nn.Module):
     def prepare(self, views: np.ndarray) -> Views:
         """Of views [n, ...]."""
         frames = self.trunk.prepare(views)
-        return Views(frames, looks(frames, np.arange(len(frames))[:, None]))
+        return Views(frames, sample_hashes(frames, np.arange(len(frames))[:, None]))
 
     def forward(self, views: Views, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 2 U] before each step and after the last.

@@ -160,7 +160,7 @@ def require(path: Path, found: Container[str]) -> None:
 
 
 def flattened(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """`ppo.clip` for {"ppo": {"clip": ...}}."""
+    """`ppo.clip_coef` for {"ppo": {"clip_coef": ...}}."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{before}{name}.")

@@ -9,11 +9,12 @@ import numpy as np
 
 from srm.train.episodes import EpisodeBook, Episodes
 from srm.train.learner import Learner, NotFinite, Pay
+from srm.train.rollout import Batch
 from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class TrainRound:
     """One rollout and what was learnt from it."""
 
     index: int
@@ -24,28 +25,28 @@ class Round:
     losses: dict[str, float]
 
 
-def train(learner: Learner, pay: Pay, frames: int) -> Iterator[Round]:
+def train(learner: Learner, pay: Pay, frames: int) -> Iterator[TrainRound]:
     """Until the learner has played so many frames."""
-    book = EpisodeBook(learner.player.worlds.count)
+    book = EpisodeBook(learner.player.envs.count)
     while learner.frames < frames:
-        rollout = learner.collect()
-        paid = pay(rollout)
+        # Play
+        batch = learner.collect()
+        rollout = batch.rollout
+
+        # Pay
+        paid = pay(batch)
         if not np.isfinite(paid[rollout.real]).all():
             raise NotFinite(f"round {learner.rounds}: the pay is not finite")
+
+        # Learn
         try:
-            losses = learner.update(rollout, paid)
+            losses = learner.update(batch, paid)
         except NotFinite as problem:
             raise NotFinite(f"round {learner.rounds}: {problem}") from None
-        yield Round(
-            learner.rounds,
-            learner.frames,
-            rollout,
-            float(paid[rollout.real].mean()),
-            book.read(rollout),
-            losses,
-        )
+        mean_pay = float(paid[rollout.real].mean())
+        yield TrainRound(learner.rounds, learner.frames, rollout, mean_pay, book.read(rollout), losses)
 
 
-def task_pay(rollout: Rollout) -> np.ndarray:
+def task_pay(batch: Batch) -> np.ndarray:
     """What the task itself pays."""
-    return rollout.task_reward
+    return batch.rollout.task_reward

@@ -19,7 +19,7 @@ from srm.experiment.run import checkpoints
 from srm.machine.parse import load
 
 ROOT = Path(__file__).parents[2]
-PLAY = ["--ppo.worlds", "8", "--ppo.steps", "32", "--episodes", "1"]
+PLAY = ["--ppo.num-envs", "8", "--ppo.num-steps", "32", "--episodes", "1"]
 SMALL = [*PLAY, "--infer", "algorithm1", "--warm-up", "1", "--reward-net.steps", "2", "--cores", "1"]
 POSTERIOR = [*PLAY, "--posterior.sweeps", "60", "--posterior.first-look", "60"]
 

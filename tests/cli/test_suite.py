@@ -20,7 +20,7 @@ from srm.experiment.run import POLICY, write_weights
 from srm.experiment.scheduler import RunProgress
 from srm.experiment.suite_runs import Reached, SuiteRun
 
-SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
+SMALL = "--ppo.num-envs 4 --ppo.num-steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 
 
 def written(tmp_path: Path, **curves: str) -> str:
@@ -204,7 +204,7 @@ def test_a_run_that_was_interrupted_on_a_cluster_goes_on_here(tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_learnt_machine_pays_the_run_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    learn = "learn DoorKey-5x5 --frames 600 --ppo.worlds 8 --ppo.steps 32 --posterior.sweeps 60 --episodes 1"
+    learn = "learn DoorKey-5x5 --frames 600 --ppo.num-envs 8 --ppo.num-steps 32 --posterior.sweeps 60 --episodes 1"
     suite = written(tmp_path, learnt=f"train DoorKey-6x6 --reward learnt:learn --frames 300 {SMALL}", learn=learn)
     assert main(["suite", suite, "--seeds", "2", "-o", "out"]) == 0
     for seed in (0, 1):

@@ -24,7 +24,7 @@ COMMANDS = {
     "plain": "train doorkey",
     "learn": "learn doorkey",
 }
-SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
+SMALL = "--ppo.num-envs 4 --ppo.num-steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 
 
 def suite(**commands: str) -> Suite:

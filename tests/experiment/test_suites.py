@@ -150,7 +150,7 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
     [
         ("train doorkey --reward doorkey", "machine doorkey has no value for ?goal"),
         ("train doorkey --reward gail --demos nofile.npz", "nofile.npz: there is no such file"),
-        ("train doorkey --ppo.worlds 0", "--ppo.worlds 0: give a number"),
+        ("train doorkey --ppo.num-envs 0", "--ppo.num-envs 0: give a number"),
         ("train doorkey --holes uniform", "--holes would change nothing"),
         ("train doorkey --reward learnt:learn -n 3", "-n would change nothing"),
         ("train doorkey --reward no_such_machine --from-run learnt:learn", "no_such_machine"),

@@ -21,12 +21,14 @@ from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 from tests.infer.play import demonstrations
 from tests.train.clockwork import Clockwork
 
-SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
+SMALL = LearnerConfig(
+    network=NetConfig(width=16, memory=8), ppo=PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)
+)
 
 
 def training(**changes: object) -> Training:
@@ -188,7 +190,7 @@ def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp
 
 def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
     run = TrainingRun.begin(training(), tmp_path / "run")
-    run._pay = lambda rollout: np.full(rollout.actions.shape, np.inf)
+    run._pay = lambda batch: np.full(batch.rollout.actions.shape, np.inf)
     with pytest.raises(RunError, match="round 1: the pay is not finite"):
         next(run.rounds())
 

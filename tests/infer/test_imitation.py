@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,6 +11,17 @@ from srm.infer.imitation import Form, Imitation, ImitationConfig, form_of, loss_
 from srm.infer.reward_net import RewardNetConfig, look
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
+
+
+@dataclass(frozen=True)
+class Played:
+    """A rollout of the policy that draws every action alike."""
+
+    rollout: Rollout
+
+    @property
+    def log_prob(self) -> np.ndarray:
+        return uniform(self.rollout)
 
 
 def test_the_forms_are_what_their_names_say_of_d() -> None:
@@ -41,9 +53,9 @@ def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, ro
     shown = demonstrations("DoorKey-5x5").as_rollout()
     config = ImitationConfig(reward_net=RewardNetConfig(steps=30, logits="free", floor=None))
     imitation = Imitation(kind, shown, 7, uniform, config, seed=0)  # type: ignore[arg-type]
-    imitation(rollouts[0])
+    imitation(Played(rollouts[0]))
     losses = imitation.losses
-    pay = imitation(rollouts[1])
+    pay = imitation(Played(rollouts[1]))
     assert imitation.losses["loss_discriminator"] < losses["loss_discriminator"]
     assert imitation.losses["discriminator_right"] > 0.7
     assert not pay[~rollouts[1].real].any()
@@ -55,9 +67,9 @@ def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, ro
 def test_imitation_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
     shown = demonstrations("DoorKey-5x5").as_rollout()
     first, second = (Imitation("gan_gcl", shown, 7, uniform, ImitationConfig(), seed=0) for _ in range(2))
-    first(rollouts[0])
+    first(Played(rollouts[0]))
     second.load(first.tensors(), 1)
     alone = Imitation("gan_gcl", shown, 7, uniform, ImitationConfig(), seed=0)
     for name, value in second.tensors().items():
         assert torch.equal(value, first.tensors()[name])
-    assert second(rollouts[1]).tolist() != alone(rollouts[1]).tolist()
+    assert second(Played(rollouts[1])).tolist() != alone(Played(rollouts[1])).tolist()

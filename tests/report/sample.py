@@ -36,7 +36,13 @@ def write_run(
     learnt = _learnt(opened, find_machine(f"{machine}_handset").values())
     config = {
         "kind": "learn",
-        "learning": {"task": task, "seed": 3, "frames": 400_000, "ppo": {"clip": 0.2, "worlds": 64}, "machine": None},
+        "learning": {
+            "task": task,
+            "seed": 3,
+            "frames": 400_000,
+            "ppo": {"clip_coef": 0.2, "num_envs": 64},
+            "machine": None,
+        },
         "env_id": row.env_id,
         "versions": {"symbolic-reward-machines": "0.2.0", "python": "3.11"},
         "command": ["srm", "learn", task, "--seed", "3"],

@@ -137,5 +137,5 @@ def test_pay_is_told_by_hole_and_by_rule_with_means_of_each_kind():
 
 
 def test_settings_are_told_with_their_full_names():
-    settings = {"seed": 3, "ppo": {"clip": 0.2, "net": {"sizes": [64, 64]}}, "machine": None}
-    assert dict(flattened(settings)) == {"seed": "3", "ppo.clip": "0.2", "ppo.net.sizes": "64, 64", "machine": "–"}
+    settings = {"seed": 3, "ppo": {"clip_coef": 0.2, "net": {"sizes": [64, 64]}}, "machine": None}
+    assert dict(flattened(settings)) == {"seed": "3", "ppo.clip_coef": "0.2", "ppo.net.sizes": "64, 64", "machine": "–"}

@@ -7,14 +7,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from srm.errors import TaskError
-from srm.train import kernels
-from srm.train.cells import CellConvolutions, LinearElu, Window, blank_frame, encode, windows
+from srm.task.minigrid_cells import MINIGRID_CELLS
+from srm.train.nn import kernels
+from srm.train.nn.grid_conv import CellConvolutions, LinearElu, Window, blank_frame, windows
 
 
 def random_frames(count: int, width: int = 7, height: int = 7) -> np.ndarray:
-    chance = np.random.default_rng(0)
-    parts = [chance.integers(0, size, (count, width, height)) for size in (11, 6, 3)]
-    return np.concatenate([encode(np.stack(parts, axis=-1).astype(np.uint8)), blank_frame(width * height)[None]])
+    rng = np.random.default_rng(0)
+    parts = [rng.integers(0, size, (count, width, height)) for size in (11, 6, 3)]
+    return np.concatenate(
+        [MINIGRID_CELLS.encode(np.stack(parts, axis=-1).astype(np.uint8)), blank_frame(width * height)[None]]
+    )
 
 
 def by_torch(net: CellConvolutions, codes: np.ndarray, rows: np.ndarray, width: int, height: int) -> Tensor:
@@ -51,7 +54,7 @@ def test_the_first_window_of_seven_by_seven_is_padded_on_both_sides() -> None:
 @pytest.mark.parametrize("encoding", ["one_hot", "ids"])
 @pytest.mark.parametrize(("width", "height", "lags"), [(7, 7, 4), (7, 7, 1), (7, 7, 6), (5, 8, 2)])
 def test_look_up_convolutions_equal_torch_convolutions(encoding: str, width: int, height: int, lags: int) -> None:
-    net = CellConvolutions(width, height, lags, encoding, scale=0.1)  # type: ignore[arg-type]
+    net = CellConvolutions(MINIGRID_CELLS, width, height, lags, encoding, scale=0.1)  # type: ignore[arg-type]
     net.initialise(torch.Generator().manual_seed(0))
     torch.nn.init.normal_(net.biases)
     codes = random_frames(40, width, height)
@@ -68,7 +71,7 @@ def test_look_up_convolutions_equal_torch_convolutions(encoding: str, width: int
 
 
 def test_a_frame_before_the_episode_adds_nothing() -> None:
-    net = CellConvolutions(7, 7, 2, "one_hot", later=0)
+    net = CellConvolutions(MINIGRID_CELLS, 7, 7, 2, "one_hot", later=0)
     net.initialise(torch.Generator().manual_seed(0))
     codes = random_frames(1)
     both = net(codes, np.array([[1, 1]], np.uint32))
@@ -103,7 +106,7 @@ def test_elu_is_exact_to_float_precision_wherever_it_bends() -> None:
 
 
 def test_fixed_weights_say_the_same_and_are_forgotten_after() -> None:
-    net = CellConvolutions(7, 7, 1, "one_hot")
+    net = CellConvolutions(MINIGRID_CELLS, 7, 7, 1, "one_hot")
     net.initialise(torch.Generator().manual_seed(0))
     codes, rows = random_frames(4), np.arange(4, dtype=np.uint32)[:, None]
     before = net(codes, rows).detach()
@@ -119,4 +122,4 @@ def test_a_view_with_other_things_than_minigrids_is_refused() -> None:
     view = np.zeros((1, 7, 7, 3), np.uint8)
     view[0, 3, 3, 0] = 11
     with pytest.raises(TaskError, match="--net mlp"):
-        encode(view)
+        MINIGRID_CELLS.encode(view)

@@ -13,10 +13,11 @@ from torch.nn.functional import cross_entropy
 
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.worlds import Worlds
-from srm.train.collect import Player, foreign
 from srm.train.learner import Learner, Means, weights_seed
-from srm.train.nets import Kind, Net, NetConfig, Seen
-from srm.train.ppo import PpoConfig, towers
+from srm.train.losses import entropy_of
+from srm.train.nn.nets import Kind, NetConfig, NetInput, make_net
+from srm.train.ppo import PpoConfig, actor_critic
+from srm.train.rollout import Batch, Player, batch_of
 from srm.trajectory import Rollout
 
 
@@ -39,33 +40,33 @@ class Clone(Learner):
 
     def __init__(
         self,
-        worlds: Worlds,
+        envs: Worlds,
         kind: Kind,
         net: NetConfig,
         ppo: PpoConfig,
         config: CloneConfig,
-        demonstrated: Rollout,
+        demonstrations: Rollout,
         seed: int,
     ) -> None:
         self.config = config
-        policy = Net(kind, worlds.view_shape, net, towers(worlds.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
         self._optimiser = ppo.optimiser(policy)
-        shown = foreign(policy, demonstrated)
-        rows, real = shown.rows[:-1].reshape(-1, policy.lags), demonstrated.real.reshape(-1)
-        # All demonstrations at once, as sequences that begin with their episodes: memory runs along them, with its gradient.
-        self._seen = Seen(shown.frames, rows, torch.from_numpy(shown.memory[0]), torch.from_numpy(shown.begins[:-1]))
-        self._real = torch.from_numpy(np.flatnonzero(real))
-        self._actions = torch.from_numpy(demonstrated.actions.reshape(-1))[self._real]
-        super().__init__(Player(worlds, policy, ppo.steps, seed), {}, {"adam": self._optimiser}, seed)
 
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]:
-        self._learn_from(rollout)
+        # All demonstrations at once, as sequences that begin with their episodes: memory runs along them, with its gradient.
+        demos = batch_of(policy, demonstrations)
+        rows, memory = demos.rows[:-1].reshape(-1, policy.lags), torch.from_numpy(demos.memory[0])
+        self._inputs = NetInput(demos.frames, rows, memory, torch.from_numpy(demos.episode_start[:-1]))
+        self._real = torch.from_numpy(np.flatnonzero(demonstrations.real.reshape(-1)))
+        self._actions = torch.from_numpy(demonstrations.actions.reshape(-1))[self._real]
+        super().__init__(Player(envs, policy, ppo.num_steps, seed), {}, {"adam": self._optimiser}, seed)
+
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
         means = Means()
         for _ in range(self.config.steps):
-            logits = self.net(self._seen)[0]["logits"][self._real]
+            outputs, _ = self.net(self._inputs)
+            logits = outputs["logits"][self._real]
             loss = cross_entropy(logits, self._actions)
-            log_probs = torch.log_softmax(logits, dim=1)
-            entropy = -(log_probs.exp() * log_probs).sum(dim=1).mean()
+            entropy = entropy_of(torch.log_softmax(logits, dim=1)).mean()
             (loss - self.config.entropy_weight * entropy).backward()
             means.add({"loss_clone": loss, "entropy": entropy, "gradient_norm": self._optimiser.step()})
         return means.take()

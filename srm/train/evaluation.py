@@ -10,9 +10,9 @@ import numpy as np
 
 from srm.chance import stream
 from srm.task.worlds import Worlds
-from srm.train.collect import Player, log_prob_of
 from srm.train.episodes import EpisodeBook, Episodes
-from srm.train.nets import Net
+from srm.train.nn.nets import Net
+from srm.train.rollout import Player
 from srm.trajectory import Rollout, joined, masked
 
 DRAWS = 2000
@@ -20,33 +20,33 @@ WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end
 MOST_STEPS = 4096
 
 
-def trial(
+def evaluate(
     net: Net,
-    worlds: Worlds,
+    envs: Worlds,
     episodes: int,
     *,
     greedy: bool,
     seed: int,
-    steps: int = 128,
+    num_steps: int = 128,
     watch: Callable[[Rollout], None] | None = None,
 ) -> Episodes:
-    """The first episodes of each world, the same number of each (or one more).
+    """The first episodes of each env, the same number of each (or one more).
 
-    A world's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
+    An env's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
     """
-    quota = np.full(worlds.count, episodes // worlds.count)
-    quota[: episodes % worlds.count] += 1
-    player, book = Player(worlds, net, steps, seed), EpisodeBook(worlds.count)
-    found: list[Episodes] = []
+    quota = np.full(envs.count, episodes // envs.count)
+    quota[: episodes % envs.count] += 1
+    player, book = Player(envs, net, num_steps, seed), EpisodeBook(envs.count)
+    parts: list[Episodes] = []
     while (quota > 0).any():
         rollout = player.collect(greedy).rollout
         if watch is not None:
             watch(rollout)
-        ended = book.read(rollout)
-        counted = _rank(ended.world) < quota[ended.world]
-        np.subtract.at(quota, ended.world[counted], 1)
-        found.append(Episodes(ended.world[counted], ended.total[counted], ended.length[counted]))
-    return Episodes(*(np.concatenate([getattr(part, name) for part in found]) for name in ("world", "total", "length")))
+        finished = book.read(rollout)
+        counted = _rank(finished.env) < quota[finished.env]
+        np.subtract.at(quota, finished.env[counted], 1)
+        parts.append(Episodes(finished.env[counted], finished.total[counted], finished.length[counted]))
+    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("env", "total", "length")))
 
 
 def _rank(sorted_groups: np.ndarray) -> np.ndarray:
@@ -70,8 +70,8 @@ class Estimate:
 
 def mean_estimate(values: np.ndarray) -> Estimate:
     """Percentiles of means of bootstrap draws, which stay among the values; a single one has no spread, and is its own interval."""
-    chance = stream(0, "bootstrap of a trial")
-    means = [values[chance.integers(len(values), size=len(values))].mean() for _ in range(DRAWS)]
+    rng = stream(0, "bootstrap of a trial")
+    means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(DRAWS)]
     low, high = np.quantile(means, [0.025, 0.975])
     return Estimate(float(values.mean()), float(low), float(high))
 
@@ -84,17 +84,17 @@ def share_estimate(hits: np.ndarray) -> Estimate:
     return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
 
 
-def play_whole(net: Net, envs: Worlds, seed: int, steps: int = 128) -> tuple[Rollout, np.ndarray]:
+def play_whole(net: Net, envs: Worlds, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:
     """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
-    player = Player(envs, net, steps, seed)
+    player = Player(envs, net, num_steps, seed)
     rollouts: list[Rollout] = []
     log_probs: list[np.ndarray] = []
-    ended = np.zeros(envs.count, np.int64)
-    while (ended < EPISODES).any() and len(rollouts) * steps < MOST_STEPS:
-        played = player.collect()
-        rollouts.append(played.rollout)
-        log_probs.append(log_prob_of(played.outputs["logits"][:-1], played.rollout.actions))
-        ended += (played.rollout.ended | played.rollout.cut).sum(axis=0)
+    episodes = np.zeros(envs.count, np.int64)  # finished, of each env
+    while (episodes < EPISODES).any() and len(rollouts) * num_steps < MOST_STEPS:
+        batch = player.collect()
+        rollouts.append(batch.rollout)
+        log_probs.append(batch.log_prob)
+        episodes += (batch.rollout.ended | batch.rollout.cut).sum(axis=0)
     return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
 
 

@@ -6,12 +6,12 @@ import pytest
 from srm.errors import RunError
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
-from srm.train.nets import Kind, NetConfig
+from srm.train.nn.nets import Kind, NetConfig
 from srm.train.ppo import PpoConfig
 from tests.infer.play import demonstrations
 
 TASK = find_task("DoorKey-5x5")
-SMALL = PpoConfig(worlds=4, steps=16, minibatches=2, learning_rate=3e-3)
+SMALL = PpoConfig(num_envs=4, num_steps=16, minibatches=2, learning_rate=3e-3)
 
 
 @pytest.mark.parametrize("net", ["cnn", "lstm"])
@@ -22,8 +22,8 @@ def test_demonstrated_actions_become_likely_whatever_is_paid(net: Kind) -> None:
     learner = config.make(worlds, 0, shown)
     before = learner.log_probs(shown)[shown.real].mean()
     for _ in range(6):
-        rollout = learner.collect()
-        losses = learner.update(rollout, np.full(rollout.actions.shape, np.nan))
+        batch = learner.collect()
+        losses = learner.update(batch, np.full(batch.rollout.actions.shape, np.nan))
     worlds.close()
     after = learner.log_probs(shown)[shown.real].mean()
     assert before == pytest.approx(-np.log(7), abs=0.1)

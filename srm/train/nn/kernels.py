@@ -224,11 +224,11 @@ def convolve_backward(gradient, y, x, turned, taps, of_x, of_weight, of_bias):
         count = np.intp(min(BLOCK, len(x) - begin))
         for q in range(len(taps)):
             of = np.intp(taps[q, 0]) * _SQUARE
-            slope = np.intp(taps[q, 1]) * FILTERS + begin * width
+            of_y = np.intp(taps[q, 1]) * FILTERS + begin * width
             at = np.intp(taps[q, 2]) * FILTERS + begin * cells
-            _products(of_x, at, cells, gradient, slope, width, turned, of, count)
+            _products(of_x, at, cells, gradient, of_y, width, turned, of, count)
             for i in range(0, FILTERS, 2):
-                _product_2(of_weight, of + i * FILTERS, FILTERS, x, at + i, 1, cells, gradient, slope, width, count)
+                _product_2(of_weight, of + i * FILTERS, FILTERS, x, at + i, 1, cells, gradient, of_y, width, count)
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-"""With discount 1/2 and mix 1/2, so that every number can be worked by hand."""
+"""With discount 1/2 and lambda 1/2, so that every number can be worked by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from srm.train.returns import advantages, explained_variance
+from srm.train.advantages import explained_variance, gae
 
 
 def of(pay: list[float], value: list[float], after: list[float], **marks: list[int]) -> list[float]:
@@ -15,11 +15,11 @@ def of(pay: list[float], value: list[float], after: list[float], **marks: list[i
     ended, cut, resetting = (np.isin(np.arange(steps), marks.get(name, [])) for name in ("ended", "cut", "resetting"))
     columns = [np.array(column, np.float64)[:, None] for column in (pay, value, after)]
     masks = [mask[:, None] for mask in (ended, cut, ~resetting)]
-    return advantages(*columns, *masks, discount=0.5, mix=0.5)[:, 0].tolist()
+    return gae(*columns, *masks, discount=0.5, gae_lambda=0.5)[:, 0].tolist()
 
 
-def test_without_ends_surprises_add_up_discounted_by_a_quarter() -> None:
-    # surprises: 1 + .5*2 - 4 = -2; 2 + .5*6 - 2 = 3; 0 + .5*8 - 6 = -2
+def test_without_ends_deltas_add_up_discounted_by_a_quarter() -> None:
+    # deltas: 1 + .5*2 - 4 = -2; 2 + .5*6 - 2 = 3; 0 + .5*8 - 6 = -2
     assert of([1, 2, 0], [4, 2, 6], [2, 6, 8]) == [-2 + 2.5 / 4, 3 - 2 / 4, -2]
 
 
@@ -39,7 +39,7 @@ def test_a_step_spent_on_resetting_has_no_advantage_and_breaks_the_sum() -> None
 
 
 def test_explained_variance_of_a_perfect_a_constant_and_an_idle_critic() -> None:
-    target = np.array([1.0, 2.0, 3.0])
-    assert explained_variance(target, target) == 1
-    assert explained_variance(np.zeros(3), target) == pytest.approx(0)
-    assert math.isnan(explained_variance(target, np.zeros(3)))
+    returns = np.array([1.0, 2.0, 3.0])
+    assert explained_variance(returns, returns) == 1
+    assert explained_variance(np.zeros(3), returns) == pytest.approx(0)
+    assert math.isnan(explained_variance(returns, np.zeros(3)))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from srm.train.collect import Player, foreign, log_prob_of, log_softmax, think_again, values_after
-from srm.train.nets import Net, NetConfig, Seen
-from srm.train.ppo import Ppo, PpoConfig, towers
+from srm.train.nn.nets import Net, NetConfig, NetInput, make_net
+from srm.train.ppo import Ppo, PpoConfig, actor_critic
+from srm.train.rollout import Player, batch_of, log_prob_of, log_softmax, next_values, recompute
 from srm.trajectory import Trajectory, as_rollout
 from tests.train.clockwork import Clockwork, Numbers
 
@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 
 def player(kind: str, within_step: bool = False, steps: int = 11) -> Player:
     worlds = (Numbers if kind == "mlp" else Clockwork)(within_step=within_step)
-    net = Net(kind, worlds.view_shape, NetConfig(width=16, memory=4), towers(worlds.actions, "shared"), seed=0)  # type: ignore[arg-type]
+    net = make_net(worlds, kind, NetConfig(width=16, memory=4), actor_critic(worlds.actions, "shared"), seed=0)  # type: ignore[arg-type]
     return Player(worlds, net, steps, seed=0)
 
 
@@ -26,29 +26,29 @@ def by_hand(net: Net, trajectory: Trajectory) -> np.ndarray:
     for view in trajectory.views:
         past = [net.encode(view[None])[0], *past[:-1]]
         rows = np.arange(net.lags, dtype=np.uint32)[None]
-        said, memory = net(Seen(np.stack(past), rows, memory, torch.zeros(1, 1, dtype=torch.bool)))
-        found.append(torch.cat([said["logits"][0], said["value"]]).detach().numpy())
+        outputs, memory = net(NetInput(np.stack(past), rows, memory, torch.zeros(1, 1, dtype=torch.bool)))
+        found.append(torch.cat([outputs["logits"][0], outputs["value"]]).detach().numpy())
     return np.stack(found)
 
 
 def episodes_of(one: Player, rollouts: int) -> list[tuple[Trajectory, np.ndarray, np.ndarray]]:
     """Whole episodes, with the logits [T, A] and the values after each step [T] of when they were played."""
-    running: list[dict[str, list]] = [{} for _ in range(one.worlds.count)]  # type: ignore[type-arg]
+    running: list[dict[str, list]] = [{} for _ in range(one.envs.count)]  # type: ignore[type-arg]
     found = []
     for _ in range(rollouts):
-        played = one.collect()
-        rollout, after = played.rollout, played.rollout.after()
-        value_after = values_after(one.net, played)
+        batch = one.collect()
+        rollout, after = batch.rollout, batch.rollout.after()
+        value_after = next_values(one.net, batch)
         for b, now in enumerate(running):
             for t in range(rollout.steps):
-                if played.begins[t, b]:
+                if batch.episode_start[t, b]:
                     now.clear()
                     now.update(views=[rollout.views[t, b]], actions=[], logits=[], value_after=[])
                 if not rollout.real[t, b]:
                     continue
                 now["views"].append(after[t, b])
                 now["actions"].append(rollout.actions[t, b])
-                now["logits"].append(played.outputs["logits"][t, b])
+                now["logits"].append(batch.outputs["logits"][t, b])
                 now["value_after"].append(value_after[t, b])
                 if rollout.ended[t, b] or rollout.cut[t, b]:
                     steps = len(now["actions"])
@@ -80,7 +80,7 @@ def test_log_probs_along_demonstrations_are_those_of_the_policy_playing_them(kin
     one = player(kind)
     episodes = [episode for episode, _, _ in episodes_of(one, rollouts=2)]
     rollout = as_rollout(episodes)
-    logits = think_again(one.net, foreign(one.net, rollout))["logits"]
+    logits = recompute(one.net, batch_of(one.net, rollout))["logits"]
     found = log_prob_of(logits, rollout.actions)
     for m, episode in enumerate(episodes):
         truth = log_softmax(by_hand(one.net, episode)[:-1, :-1])
@@ -90,22 +90,23 @@ def test_log_probs_along_demonstrations_are_those_of_the_policy_playing_them(kin
 
 
 @KINDS
-def test_log_probs_of_a_collected_rollout_are_those_it_was_played_with(kind: str) -> None:
+def test_outputs_recomputed_along_a_batch_are_those_it_was_played_with_until_the_weights_change(kind: str) -> None:
     worlds = Numbers() if kind == "mlp" else Clockwork()
     one = Ppo(worlds, kind, NetConfig(width=16, memory=4), PpoConfig(2, 11, 1, 2), seed=0)  # type: ignore[arg-type]
     for _ in range(2):
-        rollout = one.collect()
-        at_once = one.log_probs(rollout)
-        assert (at_once[~rollout.real] == 0).all()
-        one._thought = False  # as if the weights had changed: think again, and come to the same
-        np.testing.assert_allclose(one.log_probs(rollout), at_once, atol=1e-5)
-        one.update(rollout, rollout.task_reward)
-        assert not np.allclose(one.log_probs(rollout), at_once, atol=1e-5)
+        batch = one.collect()
+        rollout = batch.rollout
+        np.testing.assert_allclose(recompute(one.net, batch)["logits"], batch.outputs["logits"][:-1], atol=1e-5)
+        truth = log_softmax(batch.outputs["logits"][:-1].astype(np.float64))
+        taken = np.take_along_axis(truth, rollout.actions[..., None], axis=-1)[..., 0]
+        np.testing.assert_allclose(batch.log_prob, np.where(rollout.real, taken, 0), atol=1e-5)
+        one.update(batch, rollout.task_reward)
+        assert not np.allclose(recompute(one.net, batch)["logits"], batch.outputs["logits"][:-1], atol=1e-5)
 
 
 def test_actions_are_drawn_from_the_policy() -> None:
     worlds = Clockwork(lengths=(400,) * 50, actions=3)
-    net = Net("cnn", worlds.view_shape, NetConfig(), towers(3, "shared"), seed=0)
+    net = make_net(worlds, "cnn", NetConfig(), actor_critic(3, "shared"), seed=0)
     head = net.towers["both"].head
     with torch.no_grad():
         head.weight[:3] = 0

@@ -1,13 +1,12 @@
 """Convolutions over a grid of cells, each of which holds one of a few things.
 
-    views  [..., width, height, 3] uint8   type, colour and state of each cell
-    codes  [..., cells] uint8              the three as one number
-    rows   [N, L]                          the frames of each sample, newest first (see `frames.py`)
-    x      [N, positions * 32]             channels last
+    codes  [R, cells] uint8       frames: what stands in each cell, as one number (`srm.task.cells`)
+    rows   [N, L]                 the frames of each sample, newest first (see `frames.py`)
+    x      [N, positions * 32]    channels last
 
 Three 3x3 convolutions of stride 2 with 32 filters and ELU, padded as TensorFlow's 'SAME': 7x7 -> 4x4 -> 2x2 -> 1x1. The first is a
 sum of rows of a table; the other two are products over the cells that a window really covers: windows at the border are smaller,
-and 31 % of the padded products are left out. All loops are in `kernels.py`; `tests/train/test_cells.py` keeps them equal to
+and 31 % of the padded products are left out. All loops are in `kernels.py`; `tests/train/test_grid_conv.py` keeps them equal to
 `torch.nn.Conv2d`, which takes three times as long in its best layout (one core).
 """
 
@@ -17,56 +16,28 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.errors import TaskError
-from srm.train import kernels
-from srm.train.kernels import FILTERS, TAPS
+from srm.task.cells import BLANK, Cells
+from srm.train.nn import kernels
+from srm.train.nn.kernels import FILTERS, TAPS
 
-TYPES, COLOURS, STATES = 11, 6, 3
-CODES = TYPES * COLOURS * STATES + 1
-BLANK = 0  # the episode had not begun yet
 Encoding = Literal["one_hot", "ids"]
 
 
-def _usual(kind: int, colour: int, state: int) -> bool:
-    """What MiniGrid's own environments show: only doors have states, and what has no colour to choose always the same."""
-    if kind == 4:  # a door
-        return True
-    colours = {0: (0,), 1: (0,), 2: (5,), 8: (1,), 9: (0,)}  # unseen, empty, wall, goal, lava
-    return state == 0 and colour in colours.get(kind, range(COLOURS))
-
-
-# Usual codes come first, some fifty of the 199: a table need not be longer than the codes that occur, and then fits a near cache.
-_MEANINGS = sorted(np.ndindex(TYPES, COLOURS, STATES), key=lambda meaning: not _usual(*meaning))
-_CODE_OF = np.zeros(CODES - 1, np.uint8)
-_CODE_OF[np.ravel_multi_index(np.array(_MEANINGS).T, (TYPES, COLOURS, STATES))] = np.arange(1, CODES)
-
-
-def encode(views: np.ndarray) -> np.ndarray:
-    """Codes [..., cells] of MiniGrid's views [..., width, height, 3]."""
-    kind, colour, state = views[..., 0], views[..., 1], views[..., 2]
-    if kind.max(initial=0) >= TYPES or colour.max(initial=0) >= COLOURS or state.max(initial=0) >= STATES:
-        raise TaskError(
-            f"a view holds ({kind.max()}, {colour.max()}, {state.max()}); the cell networks read MiniGrid's partial view, "
-            f"whose types, colours and states are below {TYPES}, {COLOURS} and {STATES}; for other views use --net mlp, and --reward-net.trunk plain where a reward net learns"
-        )
-    codes = _CODE_OF[kind * np.uint8(COLOURS * STATES) + colour * np.uint8(STATES) + state]
-    return codes.reshape(*codes.shape[:-2], -1)
-
-
-def features(encoding: Encoding, scale: float) -> Tensor:
-    """What each code means as input of a convolution, [CODES, channels]; nothing for BLANK."""
-    parts = torch.tensor(_MEANINGS).T
+def features(cells: Cells, encoding: Encoding, scale: float) -> Tensor:
+    """What each code means as input of a convolution, [codes, features]; nothing for BLANK."""
+    meanings = torch.from_numpy(cells.meanings)
     if encoding == "ids":
-        known = parts.T * scale
+        known = meanings * scale
     else:
-        sizes = (TYPES, COLOURS, STATES)
-        known = torch.cat([nn.functional.one_hot(part, size) for part, size in zip(parts, sizes, strict=True)], dim=1)
+        channels = zip(meanings.T, cells.sizes, strict=True)
+        known = torch.cat([nn.functional.one_hot(values, size) for values, size in channels], dim=1)
     return torch.cat([torch.zeros(1, known.shape[1]), known.float()])
 
 
@@ -82,7 +53,7 @@ def windows(width: int, height: int) -> tuple[tuple[Window, ...], tuple[int, int
     """The windows of a 3x3 convolution of stride 2 padded as 'SAME', in order of position, and the size of its output."""
     out = (math.ceil(width / 2), math.ceil(height / 2))
     before = [max(2 * (o - 1) + 3 - size, 0) // 2 for o, size in zip(out, (width, height), strict=True)]
-    found = []
+    covers = []
     for i in range(out[0]):
         for j in range(out[1]):
             covered = [
@@ -91,8 +62,8 @@ def windows(width: int, height: int) -> tuple[tuple[Window, ...], tuple[int, int
                 for b in range(3)
                 if 0 <= 2 * i - before[0] + a < width and 0 <= 2 * j - before[1] + b < height
             ]
-            found.append(Window(*map(tuple, zip(*covered, strict=True))))
-    return tuple(found), out
+            covers.append(Window(*map(tuple, zip(*covered, strict=True))))
+    return tuple(covers), out
 
 
 def _flat(tensor: Tensor) -> np.ndarray:
@@ -125,9 +96,9 @@ class Layer:
     positions: int
 
     @staticmethod
-    def of(found: tuple[Window, ...]) -> Layer:
-        taps = [(tap, p, cell) for p, w in enumerate(found) for tap, cell in zip(w.taps, w.cells, strict=True)]
-        return Layer(np.array(taps, np.uint32), len(found))
+    def of(covers: tuple[Window, ...]) -> Layer:
+        taps = [(tap, p, cell) for p, w in enumerate(covers) for tap, cell in zip(w.taps, w.cells, strict=True)]
+        return Layer(np.array(taps, np.uint32), len(covers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +114,13 @@ class Weights:
         return Weights(_flat(table), biases.detach().numpy(), tuple(map(_flat, later)))
 
     def convolve(self, codes: np.ndarray, rows: np.ndarray, layers: Sequence[Layer]) -> list[Tensor]:
-        """What each convolution says, [N, positions * 32]."""
+        """What each convolution computes, [N, positions * 32]."""
         first, *others = layers
-        said = [torch.empty(len(rows), layer.positions * FILTERS) for layer in layers]
-        kernels.look_up(codes, rows, self.table, self.biases[0], first.taps, _flat(said[0]))
-        for x, y, layer, weight, bias in zip(said[:-1], said[1:], others, self.later, self.biases[1:], strict=True):
+        outputs = [torch.empty(len(rows), layer.positions * FILTERS) for layer in layers]
+        kernels.look_up(codes, rows, self.table, self.biases[0], first.taps, _flat(outputs[0]))
+        for (x, y), layer, weight, bias in zip(pairwise(outputs), others, self.later, self.biases[1:], strict=True):
             kernels.convolve(x.numpy(), weight, bias, layer.taps, _flat(y))
-        return said
+        return outputs
 
 
 class _Convolve(torch.autograd.Function):
@@ -165,23 +136,25 @@ class _Convolve(torch.autograd.Function):
         layers: Sequence[Layer],
         *later: Tensor,
     ) -> Tensor:
-        said = Weights.of(table, biases, later).convolve(codes, rows, layers)
-        ctx.save_for_backward(*later, *said)
-        ctx.seen, ctx.shape = (codes, rows, layers), table.shape
-        return said[-1]
+        outputs = Weights.of(table, biases, later).convolve(codes, rows, layers)
+        ctx.save_for_backward(*later, *outputs)
+        ctx.inputs, ctx.shape = (codes, rows, layers), table.shape
+        return outputs[-1]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        codes, rows, (first, *others) = ctx.seen
-        later, said = ctx.saved_tensors[: len(others)], ctx.saved_tensors[len(others) :]
+        codes, rows, (first, *others) = ctx.inputs
+        later, outputs = ctx.saved_tensors[: len(others)], ctx.saved_tensors[len(others) :]
         of_table, of_biases = torch.zeros(ctx.shape), torch.zeros(1 + len(others), FILTERS)
         of_later = [torch.zeros_like(weight) for weight in later]
-        slope = gradient.clone(memory_format=torch.contiguous_format)  # it is written over
+        of_y = gradient.clone(memory_format=torch.contiguous_format)  # it is written over
+
+        # From the last convolution back to the second
         for index in reversed(range(len(others))):
-            x, y, turned = said[index], said[index + 1], later[index].transpose(1, 2).contiguous()
+            x, y, turned = outputs[index], outputs[index + 1], later[index].transpose(1, 2).contiguous()
             of_x = torch.zeros_like(x)
             kernels.convolve_backward(
-                _flat(slope),
+                _flat(of_y),
                 _flat(y),
                 x.numpy(),
                 _flat(turned),
@@ -190,9 +163,11 @@ class _Convolve(torch.autograd.Function):
                 _flat(of_later[index]),
                 _flat(of_biases[index + 1]),
             )
-            slope = of_x
+            of_y = of_x
+
+        # The first, which is looked up
         kernels.look_up_backward(
-            codes, rows, _flat(slope), _flat(said[0]), first.taps, _flat(of_table), _flat(of_biases[0])
+            codes, rows, _flat(of_y), _flat(outputs[0]), first.taps, _flat(of_table), _flat(of_biases[0])
         )
         return of_table, of_biases, None, None, None, *of_later
 
@@ -223,17 +198,24 @@ class CellConvolutions(nn.Module):
     """A look-up convolution and `later` more; with two more, 32 numbers for each sample of a 7x7 view."""
 
     def __init__(
-        self, width: int, height: int, lags: int, encoding: Encoding, scale: float = 1 / 255, later: int = 2
+        self,
+        cells: Cells,
+        width: int,
+        height: int,
+        lags: int,
+        encoding: Encoding,
+        scale: float = 1 / 255,
+        later: int = 2,
     ) -> None:
         super().__init__()
-        self.lags = lags
+        self.cells, self.lags = cells, lags
         self.features: Tensor
         self._layers = []
         for _ in range(1 + later):
-            found, (width, height) = windows(width, height)
-            self._layers.append(Layer.of(found))
+            covers, (width, height) = windows(width, height)
+            self._layers.append(Layer.of(covers))
         self.out = width * height * FILTERS
-        self.register_buffer("features", features(encoding, scale), persistent=False)
+        self.register_buffer("features", features(cells, encoding, scale), persistent=False)
         self.first = nn.Parameter(torch.empty(self.features.shape[1], lags * TAPS, FILTERS))
         self.later = nn.ParameterList(torch.empty(TAPS, FILTERS, FILTERS) for _ in range(later))
         self.biases = nn.Parameter(torch.zeros(1 + later, FILTERS))
@@ -266,7 +248,7 @@ class CellConvolutions(nn.Module):
         (Not by the weights' version: a fused Adam step leaves it as it was.)
         """
         with torch.no_grad():
-            self._fixed = Weights.of(self._table(CODES), self.biases, self.later)
+            self._fixed = Weights.of(self._table(self.cells.codes), self.biases, self.later)
             try:
                 yield
             finally:

@@ -26,9 +26,9 @@ import torch
 
 from srm.evaluate.payer import Payer
 from srm.infer import concretizer
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import InferConfig, infer
-from srm.infer.reward_net import look
+from srm.infer.algorithm1.background import Beside, Inline, Problem
+from srm.infer.algorithm1.loop import InferConfig, infer
+from srm.infer.algorithm1.reward_net import look
 from srm.machine.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task

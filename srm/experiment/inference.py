@@ -1,8 +1,8 @@
 """The ways to fill a machine's holes while a policy is trained, behind one interface, and what each leaves behind.
 
 posterior     draws from the posterior itself (`srm.infer.posterior`)
-algorithm1    the paper's reward net and variational sampler (`srm.infer.loop`)
-signs, regression   baselines that take a fraction of a second (`srm.infer.baselines`)
+algorithm1    the paper's reward net and variational sampler (`srm.infer.algorithm1.loop`)
+signs, regression   baselines that take a fraction of a second (`srm.infer.baselines.fixed`)
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.baselines import FixedHoles
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import Holes, InferConfig
+from srm.infer.algorithm1.background import Beside, Inline, Problem
+from srm.infer.algorithm1.loop import Holes, InferConfig
+from srm.infer.algorithm1.variational import QUANTILES, exercised, posterior
+from srm.infer.baselines.fixed import FixedHoles
 from srm.infer.posterior import store
 from srm.infer.posterior.evidence import Side, demonstrated_side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
@@ -28,7 +29,6 @@ from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
-from srm.infer.variational import QUANTILES, exercised, posterior
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task

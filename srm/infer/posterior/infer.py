@@ -18,6 +18,7 @@ import numpy as np
 from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
+from srm.infer.algorithm1.variational import tidy
 from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
@@ -32,7 +33,6 @@ from srm.infer.posterior.summary import (
     tradeoffs,
 )
 from srm.infer.project import Polytope
-from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
 from srm.machine.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.model import Constraint, Machine

@@ -57,7 +57,7 @@ class LiveConfig(PosteriorConfig):
 
 
 class LivePosterior(PaysByBelief):
-    """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.loop.infer`."""
+    """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.algorithm1.loop.infer`."""
 
     def __init__(
         self,

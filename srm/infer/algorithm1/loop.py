@@ -1,0 +1,122 @@
+"""Algorithm 1: infer the holes of a machine from demonstrations while a policy is trained on it. The numbers are its lines.
+
+The loop yields rounds; whoever runs it logs, draws progress and writes files, and stops by not asking for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from srm.infer.algorithm1.concretizer import ConcretizerConfig
+from srm.infer.belief import Belief
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.trajectory import Rollout
+
+
+@dataclass(frozen=True)
+class InferConfig(ConcretizerConfig):
+    """Algorithm 1."""
+
+    warm_up: int = 5
+    """rounds in which f and q learn and the policy does not: a policy outruns a sampler that knows nothing yet"""
+    warm_up_effort: int = 4
+    """how many times the usual gradient steps f and q take in those rounds"""
+
+    def __post_init__(self) -> None:
+        ZERO_OR_MORE.refuse_outside(self, "--", "warm_up")
+        ONE_OR_MORE.refuse_outside(self, "--", "warm_up_effort")
+
+    def as_printed(self) -> InferConfig:
+        """The paper's side of every setting of f and q; docs/algorithm.md lists where the algorithm differs all the same."""
+        return replace(
+            self,
+            warm_up=0,
+            reward_net=replace(
+                self.reward_net,
+                trunk="paper",
+                cells="ids",
+                units=128,
+                logits="sigmoid",
+                noise="step",
+                steps=1,
+                soft_weight=1.0,
+                floor=None,
+            ),
+            sampler=replace(
+                self.sampler,
+                steps=1,
+                learning_rate=3e-4,
+                estimator="score_plain",
+                constrain="penalise",
+                penalty=1e8,
+                start_at_zero=False,
+                spread=1.0,
+                bounded=False,
+            ),
+        )
+
+
+class Policy(Protocol):
+    """Any learner of `srm.train`."""
+
+    frames: int
+
+    def collect(self) -> Rollout: ...
+
+    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]: ...
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray: ...
+
+
+class Holes(Protocol):
+    """Lines 3 and 5 to 8: in this process (`Inline`) or beside it on another core (`Beside`), with the same result."""
+
+    demonstrated: Rollout
+    belief: Belief
+
+    def pay(self, rollout: Rollout) -> np.ndarray: ...
+
+    def begin(
+        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+    ) -> None: ...
+
+    def finish(self) -> dict[str, float]:
+        """Waits for what was begun, if anything was, and takes it over into the belief."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Once round Algorithm 1."""
+
+    index: int
+    frames: int  # played so far
+    rollout: Rollout
+    pay: np.ndarray  # [T, B] what the policy was paid
+    belief: Belief  # by which it was paid
+    losses: dict[str, float] = field(default_factory=dict)  # of line 4, and of lines 5 to 8 of the round before
+
+
+def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
+    """Rounds without end, from round `first` on."""
+    index = first
+    while True:  # 1
+        rollout = policy.collect()  # 2
+        losses = holes.finish()  # 5 to 8 of the round before: nothing since then has read what they write
+        belief, pay = holes.belief, holes.pay(rollout)  # 3: by the most likely assignment
+        warming_up = index < config.warm_up
+        holes.begin(  # 5 to 8: they may run while line 4 and the next line 2 do
+            index,
+            rollout,
+            policy.log_probs(rollout),
+            policy.log_probs(holes.demonstrated),
+            config.warm_up_effort if warming_up else 1,
+        )
+        if not warming_up:
+            losses |= policy.update(rollout, pay)  # 4
+        yield Round(index, policy.frames, rollout, pay, belief, losses)
+        index += 1

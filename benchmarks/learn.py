@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from srm.evaluate.payer import Payer
-from srm.infer import concretizer
-from srm.infer.algorithm1.background import Beside, Inline, Problem
+from srm.evaluate.payer import Payer, read_events
+from srm.infer.algorithm1 import concretizer
+from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.loop import InferConfig, infer
 from srm.infer.algorithm1.reward_net import look
 from srm.machine.parse import find_machine
@@ -41,10 +41,12 @@ CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(worlds=64, minibatc
 FRAMES = LEARNER.ppo.worlds * LEARNER.ppo.steps
 
 
-def problem() -> Problem:
+def problem() -> concretizer.InferenceProblem:
     machine = find_machine("doorkey")
-    shown = demos.load(demos.shipped(TASK), TASK)
-    return Problem(machine, machine.constraint(), TASK.vocabulary(), shown, 7, CONFIG, SEED)
+    demonstrations = demos.load(demos.shipped(TASK), TASK)
+    return concretizer.InferenceProblem.of(
+        machine, machine.constraint(), TASK.vocabulary(), demonstrations, 7, CONFIG, SEED
+    )
 
 
 def learner() -> Any:
@@ -75,14 +77,14 @@ class Timed:
 
 
 def lines(rounds: int) -> None:
-    policy, holes, clock = learner(), Inline(problem()), Timed()
+    policy, holes, clock = learner(), InlineInference(problem(), TASK.vocabulary()), Timed()
     inner = holes._concretizer
     for owner, method, line in (
         (policy, "collect", "2 play"),
         (holes, "pay", "3 pay by the most likely assignment"),
         (policy, "update", "4 PPO"),
         (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
-        (concretizer, "read_rollout", "5 read the rollout, holes open"),
+        (concretizer, "walk_rollout", "5 read the rollout, holes open"),
         (inner.sampler, "draw", "5 draw K assignments"),
         (inner.follower, "look", "6, 7 f along the rollout, twice"),
         (concretizer, "look", "6, 7 f along the demonstrations, twice"),
@@ -105,13 +107,19 @@ def lines(rounds: int) -> None:
 
 
 def estimators(draws: int = 200) -> None:
-    policy, inner = learner(), problem().concretizer()
+    policy, inner = learner(), concretizer.Concretizer(problem())
     rollout = policy.collect()
+    events = read_events(TASK.vocabulary(), rollout)
     for index in range(3):
         inner.learn(
-            index, rollout, policy.log_probs(rollout), policy.log_probs(inner.demonstrated), CONFIG.warm_up_effort
+            index,
+            rollout,
+            events,
+            policy.log_probs(rollout),
+            policy.log_probs(inner.demonstrated),
+            CONFIG.warm_up_effort,
         )
-    played, _ = concretizer.read_rollout(inner.program, inner.vocabulary, rollout)
+    played, _ = concretizer.walk_rollout(inner.program, rollout, events)
     sides = [
         concretizer.Side(residual, look(inner.net, seen, np.ones(seen.worlds, np.bool_)).f.double().numpy(), seen.real)
         for residual, seen in ((inner.demonstration, inner.demonstrated), (played, rollout))
@@ -156,11 +164,13 @@ def main() -> None:
             train(learner(), Payer(find_machine("doorkey_handset"), TASK.vocabulary()), 2**40), 3, count
         )
     }
-    speed["Algorithm 1, one core"] = speed_of(infer(learner(), Inline(problem()), CONFIG), CONFIG.warm_up + 3, count)
+    speed["Algorithm 1, one core"] = speed_of(
+        infer(learner(), InlineInference(problem(), TASK.vocabulary()), CONFIG), CONFIG.warm_up + 3, count
+    )
     os.sched_setaffinity(0, cores)
-    beside = Beside(problem())
-    speed["Algorithm 1, two cores"] = speed_of(infer(learner(), beside, CONFIG), CONFIG.warm_up + 3, count)
-    beside.close()
+    background = BackgroundInference(problem(), TASK.vocabulary())
+    speed["Algorithm 1, two cores"] = speed_of(infer(learner(), background, CONFIG), CONFIG.warm_up + 3, count)
+    background.close()
     for name, frames in speed.items():
         print(f"{name:<24} {frames:>8,.0f} frames/s  {frames / speed['PPO, one core']:.2f} of plain PPO")
 

@@ -18,7 +18,8 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.algorithm1.background import Beside, Inline, Problem
+from srm.infer.algorithm1.background import BackgroundInference, InlineInference
+from srm.infer.algorithm1.concretizer import InferenceProblem
 from srm.infer.algorithm1.loop import Holes, InferConfig
 from srm.infer.algorithm1.variational import QUANTILES, exercised, posterior
 from srm.infer.baselines.fixed import FixedHoles
@@ -102,10 +103,11 @@ class HoleInference:
             )
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, vocabulary, shown, self.seed)
-        problem = Problem(
+        problem = InferenceProblem.of(
             self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
         )
-        return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+        two_cores = (cores or len(os.sched_getaffinity(0))) > 1
+        return (BackgroundInference if two_cores else InlineInference)(problem, vocabulary)
 
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""

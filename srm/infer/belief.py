@@ -8,12 +8,12 @@ import numpy as np
 
 from srm.errors import RunError
 from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
+from srm.evaluate.payer import read_events, walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.project import Floats
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Rollout
+from srm.trajectory import Events, Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,11 @@ class PaysByBelief:
     def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
         self.program, self.vocabulary, self.demonstrated = Program(machine, vocabulary.words), vocabulary, demonstrated
         self.belief = NOTHING
+        self.events: Events | None = None  # of the rollout that was paid last
         self._carry: symbolic.Carry | None = None
 
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
-        residual, self._carry = read_rollout(self.program, self.vocabulary, rollout, self._carry)
+        self.events = read_events(self.vocabulary, rollout)
+        residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
         return batched.pay(residual, self.belief.mode[None]).dense()[0]

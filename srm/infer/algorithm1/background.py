@@ -1,66 +1,58 @@
 """Lines 3 and 5 to 8 of Algorithm 1, one after the other with line 4 or at the same time on another core.
 
-`Inline` learns in this process. `Beside` learns in a process of its own while the policy is updated here and plays on: rollouts go
-there and beliefs come back through a pipe, 2 MB and some milliseconds a round. Both compute the same numbers from the same inputs.
+`InlineInference` learns in this process. `BackgroundInference` learns in a process of its own (`worker.py`) while the policy is updated
+here and plays on: rollouts go there and beliefs come back through a pipe, 2 MB and some milliseconds a round. Both compute the same
+numbers from the same inputs.
+
+The other process is a fresh Python that never sees this one's main module, so a script needs no main guard and a notebook will do. What
+happened in a rollout is read here, so that a vocabulary may be defined in either.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing import Pipe
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from srm.errors import RunError, SrmError
-from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig
+from srm.errors import RunError
+from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
 from srm.infer.belief import PaysByBelief
-from srm.machine.model import Constraint, Machine
-from srm.processes import start_shielded
 from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Demonstrations, Rollout
+from srm.trajectory import Rollout
+
+PACKAGE = Path(__file__).parents[2] / "__init__.py"
+# This very package, wherever it was imported from. Other folders of this process come after those of Python itself, so that a struct.py
+# in the current folder is nobody's `struct`.
+START = f"""\
+import importlib.util, sys
+package = importlib.util.spec_from_file_location("srm", {str(PACKAGE)!r})
+sys.modules["srm"] = importlib.util.module_from_spec(package)
+package.loader.exec_module(sys.modules["srm"])
+sys.path += [folder for folder in sys.argv[2:] if folder not in sys.path]
+from srm.infer.algorithm1.worker import work
+work(int(sys.argv[1]))
+"""
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is to be concretized, and from what."""
-
-    machine: Machine
-    constraint: Constraint | None
-    vocabulary: Vocabulary
-    demonstrations: Demonstrations
-    actions: int  # how many the worlds offer
-    config: ConcretizerConfig
-    seed: int
-
-    def concretizer(self) -> Concretizer:
-        return Concretizer(
-            self.machine,
-            self.constraint,
-            self.vocabulary,
-            self.demonstrations,
-            self.actions,
-            self.config,
-            self.seed,
-        )
-
-
-class Inline(PaysByBelief):
+class InlineInference(PaysByBelief):
     """Everything in this process."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.machine, problem.vocabulary, problem.demonstrations.as_rollout())
-        self._concretizer = problem.concretizer()
+    def __init__(self, problem: InferenceProblem, vocabulary: Vocabulary) -> None:
+        super().__init__(problem.machine, vocabulary, problem.demonstrated)
+        self._concretizer = Concretizer(problem)
         self.belief = self._concretizer.belief()
         self._losses: dict[str, float] = {}
 
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
-        self._losses = self._concretizer.learn(index, rollout, log_prob, demonstrated_log_prob, effort)
+        assert self.events is not None
+        self._losses = self._concretizer.learn(index, rollout, self.events, log_prob, demonstrated_log_prob, effort)
         self.belief = self._concretizer.belief()
 
     def finish(self) -> dict[str, float]:
@@ -68,33 +60,41 @@ class Inline(PaysByBelief):
         return losses
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return _to_arrays(self._concretizer)
+        return self._concretizer.arrays()
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        _load_arrays(self._concretizer, arrays)
+        self._concretizer.load(arrays)
         self.belief = self._concretizer.belief()
 
     def close(self) -> None:
         pass
 
 
-class Beside(PaysByBelief):
+class BackgroundInference(PaysByBelief):
     """f and q learn in a process of their own."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.machine, problem.vocabulary, problem.demonstrations.as_rollout())
-        context = multiprocessing.get_context("spawn")  # a fork would copy the worlds' threads in mid-step
-        self._pipe, other_end = context.Pipe()
-        self._process = context.Process(target=_work, args=(other_end, problem), daemon=True)
-        start_shielded(self._process)
+    def __init__(self, problem: InferenceProblem, vocabulary: Vocabulary) -> None:
+        super().__init__(problem.machine, vocabulary, problem.demonstrated)
+        self._pipe, other_end = Pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", START, str(other_end.fileno()), *sys.path],
+            pass_fds=(other_end.fileno(),),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C reaches this process alone, which ends the other
+        )
         other_end.close()
-        self.belief = self._receive()
         self._busy, self._losses = False, dict[str, float]()
+        try:
+            self._send(problem)
+            self.belief = self._receive()
+        except BaseException:
+            self.close()
+            raise
 
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
-        self._send("learn", index, rollout, log_prob, demonstrated_log_prob, effort)
+        self._send(("learn", index, rollout, self.events, log_prob, demonstrated_log_prob, effort))
         self._busy = True
 
     def finish(self) -> dict[str, float]:
@@ -109,21 +109,23 @@ class Beside(PaysByBelief):
 
     def arrays(self) -> dict[str, np.ndarray]:
         self._settle()
-        self._send("arrays")
+        self._send(("arrays",))
         arrays: dict[str, np.ndarray] = self._receive()
         return arrays
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self._send("load", dict(arrays))
+        self._send(("load", dict(arrays)))
         self.belief = self._receive()
 
     def close(self) -> None:
         self._pipe.close()
-        self._process.join(timeout=5)
-        if self._process.is_alive():
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
 
-    def _send(self, *message: Any) -> None:
+    def _send(self, message: Any) -> None:
         try:
             self._pipe.send(message)
         except OSError:
@@ -142,32 +144,3 @@ class Beside(PaysByBelief):
         return RunError(
             "the process that infers the holes has died; go on with --resume, or begin with --cores 1, which needs none"
         )
-
-
-def _to_arrays(concretizer: Concretizer) -> dict[str, np.ndarray]:
-    return {name: value.numpy() for name, value in concretizer.tensors().items()}
-
-
-def _load_arrays(concretizer: Concretizer, arrays: Mapping[str, np.ndarray]) -> None:
-    concretizer.load({name: torch.from_numpy(value) for name, value in arrays.items()})
-
-
-def _work(pipe: Connection, problem: Problem) -> None:
-    """The other process: one answer for each message, until the pipe closes."""
-    torch.set_num_threads(1)
-    try:
-        concretizer = problem.concretizer()
-        pipe.send(concretizer.belief())
-        while True:
-            verb, *arguments = pipe.recv()
-            if verb == "learn":
-                pipe.send((concretizer.learn(*arguments), concretizer.belief()))
-            elif verb == "arrays":
-                pipe.send(_to_arrays(concretizer))
-            else:
-                _load_arrays(concretizer, arguments[0])
-                pipe.send(concretizer.belief())
-    except (EOFError, BrokenPipeError):
-        pass
-    except SrmError as error:
-        pipe.send(error)

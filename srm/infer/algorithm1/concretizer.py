@@ -18,7 +18,7 @@ from srm.chance import stream
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.explain import holes_compared
-from srm.evaluate.payer import read_rollout
+from srm.evaluate.payer import read_events, walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
@@ -27,10 +27,11 @@ from srm.infer.algorithm1.reward_net import Follower, RewardNet, RewardNetConfig
 from srm.infer.belief import Belief
 from srm.infer.project import Floats, Polytope
 from srm.machine.model import Constraint, Machine
+from srm.machine.words import Words
 from srm.task.vocabulary import Vocabulary
 from srm.train.learner import Means, load_weights
 from srm.train.optimise import Optimiser
-from srm.trajectory import Demonstrations, Mask, Rollout
+from srm.trajectory import Demonstrations, Events, Mask, Rollout
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,34 @@ class ConcretizerConfig:
 
     reward_net: RewardNetConfig = field(default_factory=RewardNetConfig)
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
+
+
+@dataclass(frozen=True, eq=False)
+class InferenceProblem:
+    """What is to be concretized, and from what. Plain values, which another process can be sent."""
+
+    machine: Machine
+    constraint: Constraint | None
+    words: Words
+    demonstrated: Rollout
+    events: Events  # of the demonstrations
+    actions: int  # how many the worlds offer
+    config: ConcretizerConfig
+    seed: int
+
+    @staticmethod
+    def of(
+        machine: Machine,
+        constraint: Constraint | None,
+        vocabulary: Vocabulary,
+        demonstrations: Demonstrations,
+        actions: int,
+        config: ConcretizerConfig,
+        seed: int,
+    ) -> InferenceProblem:
+        demonstrated = demonstrations.as_rollout()
+        events = read_events(vocabulary, demonstrated)
+        return InferenceProblem(machine, constraint, vocabulary.words, demonstrated, events, actions, config, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,27 +102,18 @@ class Side:
 class Concretizer:
     """f and q, and what they need to remember between rounds."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        constraint: Constraint | None,
-        vocabulary: Vocabulary,
-        demonstrations: Demonstrations,
-        actions: int,
-        config: ConcretizerConfig,
-        seed: int,
-    ) -> None:
-        self.program, self.vocabulary, self.config = Program(machine, vocabulary.words), vocabulary, config
-        self.demonstrated = demonstrations.as_rollout()
+    def __init__(self, problem: InferenceProblem) -> None:
+        machine, config, seed = problem.machine, problem.config, problem.seed
+        self.program, self.config, self.seed = Program(machine, problem.words), config, seed
+        self.demonstrated = problem.demonstrated
         shape = self.demonstrated.views.shape[2:]
-        self.net = RewardNet(shape, actions, config.reward_net, _seed(seed, "reward net"))
+        self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))
         self.sampler = Sampler(
-            Polytope.of(machine, constraint), _guard_holes(machine), config.sampler, _seed(seed, "assignments")
+            Polytope.of(machine, problem.constraint), _guard_holes(machine), config.sampler, _seed(seed, "assignments")
         )
         self.net_adam = _adam(self.net, config.reward_net.learning_rate)
         self.sampler_adam = _adam(self.sampler, config.sampler.learning_rate)
-        self.seed = seed
-        self.demonstration, _ = read_rollout(self.program, vocabulary, self.demonstrated)
+        self.demonstration, _ = walk_rollout(self.program, self.demonstrated, problem.events)
         if len(self.demonstration.entries.step) == 0:
             raise DemonstrationError(
                 f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
@@ -108,11 +128,17 @@ class Concretizer:
         return Belief(self.sampler.mode(), mean, self.sampler.spread(), self.sampler.idle())
 
     def learn(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int = 1
+        self,
+        index: int,
+        rollout: Rollout,
+        events: Events,
+        log_prob: np.ndarray,
+        demonstrated_log_prob: np.ndarray,
+        effort: int = 1,
     ) -> dict[str, float]:
         """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
         chance = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
-        played, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
+        played, self.carry = walk_rollout(self.program, rollout, events, self.carry)
         holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
         mine = self.follower.look(rollout)
@@ -164,7 +190,7 @@ class Concretizer:
             means.add(told | {"gradient_norm_q": self.sampler_adam.step()})
         return means.take()
 
-    def tensors(self) -> dict[str, Tensor]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """Everything that learning has changed, by name, for a checkpoint."""
         parts: dict[str, Mapping[str, Tensor]] = {
             "reward_net": self.net.state_dict(),
@@ -172,10 +198,11 @@ class Concretizer:
             "reward_net_adam": self.net_adam.tensors(),
             "sampler_adam": self.sampler_adam.tensors(),
         }
-        return {f"{part}.{name}": value for part, tensors in parts.items() for name, value in tensors.items()}
+        return {f"{part}.{name}": value.numpy() for part, tensors in parts.items() for name, value in tensors.items()}
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Goes on where a concretizer of the same shape was saved, with new episodes."""
+        tensors = {name: torch.from_numpy(value) for name, value in arrays.items()}
         load_weights(self.net, "reward_net", tensors)
         load_weights(self.sampler, "sampler", tensors)
         for part, adam in (("reward_net_adam", self.net_adam), ("sampler_adam", self.sampler_adam)):

@@ -73,7 +73,7 @@ class Policy(Protocol):
 
 
 class Holes(Protocol):
-    """Lines 3 and 5 to 8: in this process (`Inline`) or beside it on another core (`Beside`), with the same result."""
+    """Lines 3 and 5 to 8: in this process (`InlineInference`) or in another one (`BackgroundInference`), with the same result."""
 
     demonstrated: Rollout
     belief: Belief

@@ -11,29 +11,38 @@ import torch
 
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
-from srm.infer.algorithm1.background import Beside, Inline, Problem
-from srm.infer.algorithm1.concretizer import ConcretizerConfig, Side, _Lesson
+from srm.evaluate.payer import read_events
+from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, Side, _Lesson
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.algorithm1.reward_net import Follower, RewardNetConfig
 from srm.infer.algorithm1.variational import exercised, posterior, tidy
 from srm.infer.project import Polytope
+from srm.machine.model import Machine
 from srm.machine.parse import find_machine, parse
 from srm.task.table import find_task
-from srm.trajectory import Rollout
+from srm.trajectory import Demonstrations, Rollout
 from tests.infer.play import demonstrations, uniform
 
-TASK = find_task("DoorKey-5x5")
+TASK, DOORKEY = find_task("DoorKey-5x5"), find_machine("doorkey")
 SMALL = ConcretizerConfig(reward_net=RewardNetConfig(steps=2, sequences=16))
 
 
-def problem(config: ConcretizerConfig = SMALL, task: str = "DoorKey-5x5") -> Problem:
-    machine = find_machine("doorkey")
-    return Problem(machine, machine.constraint(), TASK.vocabulary(), demonstrations(task), 7, config, seed=0)
+def problem(
+    config: ConcretizerConfig = SMALL, machine: Machine = DOORKEY, demos: Demonstrations | None = None
+) -> InferenceProblem:
+    demos = demos or demonstrations("DoorKey-5x5")
+    return InferenceProblem.of(machine, machine.constraint(), TASK.vocabulary(), demos, 7, config, seed=0)
+
+
+def learn(concretizer: Concretizer, index: int, rollout: Rollout, effort: int = 1) -> dict[str, float]:
+    """A round against a policy that acts at random."""
+    events = read_events(TASK.vocabulary(), rollout)
+    return concretizer.learn(index, rollout, events, uniform(rollout), uniform(concretizer.demonstrated), effort)
 
 
 def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollout]) -> None:
-    concretizer, rollout = problem().concretizer(), rollouts[0]
+    concretizer, rollout = Concretizer(problem()), rollouts[0]
     residual = concretizer.demonstration
     real, chance = concretizer.demonstrated.real, np.random.default_rng(0)
     f, holes = -chance.random(real.shape), chance.normal(size=(3, 5))
@@ -51,47 +60,32 @@ def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollo
     assert rollout.real.any()
 
 
-def test_beside_and_inline_learn_the_same(rollouts: list[Rollout]) -> None:
-    found = []
-    for kind in (Inline, Beside):
-        holes = kind(problem())
-        try:
-            for index, rollout in enumerate(rollouts[:2]):
-                holes.pay(rollout)
-                holes.begin(index, rollout, uniform(rollout), uniform(holes.demonstrated), 1)
-                losses = holes.finish()
-            found.append((losses, holes.belief.mode.tolist(), holes.belief.spread.tolist()))
-        finally:
-            holes.close()
-    assert found[0] == found[1]
-
-
 def test_a_concretizer_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
-    first, second = problem().concretizer(), problem().concretizer()
-    first.learn(0, rollouts[0], uniform(rollouts[0]), uniform(first.demonstrated))
-    second.load(first.tensors())
+    first, second = Concretizer(problem()), Concretizer(problem())
+    learn(first, 0, rollouts[0])
+    second.load(first.arrays())
     first.follower, first.carry = Follower(first.net), None  # a resumed run begins new episodes
     for concretizer in (first, second):
-        concretizer.learn(1, rollouts[1], uniform(rollouts[1]), uniform(concretizer.demonstrated))
+        learn(concretizer, 1, rollouts[1])
     assert first.belief().mode.tolist() == second.belief().mode.tolist()
 
 
 def test_foreign_weights_are_refused_by_name() -> None:
     with pytest.raises(RunError, match="reward_net"):
-        problem().concretizer().load({"reward_net.trunk.first.weight": torch.zeros(3)})
+        Concretizer(problem()).load({"reward_net.trunk.first.weight": np.zeros(3)})
 
 
 def test_demonstrations_without_an_event_of_the_machine_are_refused() -> None:
-    shown = demonstrations("DoorKey-5x5")
-    first = shown.trajectories[0]
+    demos = demonstrations("DoorKey-5x5")
+    first = demos.trajectories[0]
     still = replace(first, actions=np.full(first.steps, 6), views=np.repeat(first.views[:1], first.steps + 1, axis=0))
     with pytest.raises(DemonstrationError, match="no event of machine doorkey"):
-        replace(problem(), demonstrations=replace(shown, trajectories=(still,), seeds=(0,))).concretizer()
+        Concretizer(problem(demos=replace(demos, trajectories=(still,), seeds=(0,))))
 
 
 def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rollout]) -> None:
-    concretizer, rollout = problem(InferConfig().as_printed()).concretizer(), rollouts[0]
-    losses = concretizer.learn(0, rollout, uniform(rollout), uniform(concretizer.demonstrated))
+    concretizer, rollout = Concretizer(problem(InferConfig().as_printed())), rollouts[0]
+    losses = learn(concretizer, 0, rollout)
     assert np.isfinite(list(losses.values())).all()
     assert concretizer.net.trunk.out == 64 * 4 * 4  # 7x7 after three 2x2 of stride 1, and no pooling
     assert concretizer.follower.look(rollout).memory.shape[2] == 2 * 128
@@ -101,7 +95,7 @@ def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rol
 def test_eps_is_shared_by_a_sequence_or_not(
     noise: Literal["sequence", "step"], shape: tuple[int, ...], rollouts: list[Rollout]
 ) -> None:
-    concretizer, rollout = problem().concretizer(), rollouts[0]
+    concretizer, rollout = Concretizer(problem()), rollouts[0]
     targets = _Lesson(concretizer.follower.look(rollout), uniform(rollout), np.zeros(rollout.actions.shape))
     parts, eps = targets.draw(RewardNetConfig(sequences=5, noise=noise), np.random.default_rng(0))
     assert eps.shape == shape
@@ -127,9 +121,9 @@ def test_a_hole_that_only_a_guard_reads_is_learnt_except_by_pathwise(
 ) -> None:
     """The demonstrated pick-up is the first of its episode: a limit above 0 pays it."""
     config = ConcretizerConfig(RewardNetConfig(steps=8, sequences=32), SamplerConfig(estimator=estimator))
-    concretizer = replace(problem(config), machine=parse(ONCE), constraint=None).concretizer()
+    concretizer = Concretizer(problem(config, machine=parse(ONCE)))
     for index, rollout in enumerate(rollouts[:6]):
-        concretizer.learn(index, rollout, uniform(rollout), uniform(concretizer.demonstrated), effort=2)
+        learn(concretizer, index, rollout, effort=2)
     pick, limit = concretizer.belief().mode
     if estimator == "pathwise":
         assert limit == 0
@@ -141,9 +135,9 @@ def test_a_hole_that_only_a_guard_reads_is_learnt_except_by_pathwise(
 @pytest.mark.slow
 def test_ten_demonstrations_teach_what_is_worth_doing(rollouts: list[Rollout]) -> None:
     """From a policy that acts at random alone: the demonstrated milestones become worth something."""
-    concretizer = problem(ConcretizerConfig()).concretizer()
+    concretizer = Concretizer(problem(ConcretizerConfig()))
     for index, rollout in enumerate(rollouts):
-        concretizer.learn(index, rollout, uniform(rollout), uniform(concretizer.demonstrated), effort=2)
+        learn(concretizer, index, rollout, effort=2)
     belief = concretizer.belief()
     worth = dict(zip(concretizer.program.machine.hole_names, belief.mode, strict=True))
     assert worth["goal"] >= worth["unlock"] > 0.2

@@ -28,7 +28,7 @@ from srm.evaluate.payer import Payer, read_events
 from srm.infer.algorithm1 import concretizer
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.loop import InferConfig, infer
-from srm.infer.algorithm1.reward_net import look
+from srm.infer.algorithm1.sequences import follow
 from srm.machine.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
@@ -86,8 +86,8 @@ def lines(rounds: int) -> None:
         (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
         (concretizer, "walk_rollout", "5 read the rollout, holes open"),
         (inner.sampler, "draw", "5 draw K assignments"),
-        (inner.follower, "look", "6, 7 f along the rollout, twice"),
-        (concretizer, "look", "6, 7 f along the demonstrations, twice"),
+        (inner.follower, "follow", "6, 7 f along the rollout, twice"),
+        (concretizer, "follow", "6, 7 f along the demonstrations, twice"),
         (inner, "_fit_reward_net", "6, 7 gradient steps of f"),
         (inner, "_fit_sampler", "8 gradient steps of q"),
     ):
@@ -121,18 +121,20 @@ def estimators(draws: int = 200) -> None:
         )
     played, _ = concretizer.walk_rollout(inner.program, rollout, events)
     sides = [
-        concretizer.Side(residual, look(inner.net, seen, np.ones(seen.worlds, np.bool_)).f.double().numpy(), seen.real)
-        for residual, seen in ((inner.demonstration, inner.demonstrated), (played, rollout))
+        concretizer.SamplerSide(
+            residual, follow(inner.net, source, np.ones(source.worlds, np.bool_)).f.double().numpy(), source.real
+        )
+        for residual, source in ((inner.demonstration, inner.demonstrated), (played, rollout))
     ]
     q = inner.sampler
     for estimator in ("mixed", "pathwise", "score", "score_plain"):
-        q.config, chance, found = replace(q.config, estimator=estimator), np.random.default_rng(0), []
+        q.config, rng, gradients = replace(q.config, estimator=estimator), np.random.default_rng(0), []
         for _ in range(draws):
             mean, log_variance, idle = q()
-            drawn = q.draws(mean, log_variance, q.config.samples, chance)
+            drawn = q.draws(mean, log_variance, q.config.samples, rng)
             cost = sides[0].cost(drawn.h, idle.item()) + sides[1].cost(drawn.h, idle.item())
-            found.append(torch.autograd.grad(q.soft(cost, drawn, mean, log_variance), mean)[0].numpy())
-        print(f"{estimator:<12} variance {np.var(found, axis=0).sum():.2g}")
+            gradients.append(torch.autograd.grad(q.soft(cost, drawn, mean, log_variance), mean)[0].numpy())
+        print(f"{estimator:<12} variance {np.var(gradients, axis=0).sum():.2g}")
 
 
 def speed_of(rounds: Any, warm_up: int, count: int) -> float:

@@ -21,14 +21,14 @@ from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.concretizer import InferenceProblem
 from srm.infer.algorithm1.loop import Holes, InferConfig
-from srm.infer.algorithm1.variational import QUANTILES, exercised, posterior
+from srm.infer.algorithm1.variational import QUANTILES, exercised, summarise_q
 from srm.infer.baselines.fixed import FixedHoles
+from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior import store
-from srm.infer.posterior.evidence import Side, demonstrated_side
+from srm.infer.posterior.evidence import EvidenceSide, demonstrated_side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
@@ -131,7 +131,7 @@ class HoleInference:
         program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
         demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
         played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
-        drawn_q = posterior(
+        drawn_q = summarise_q(
             self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
         )
         decided = guard_holes(self.machine)
@@ -173,7 +173,7 @@ def check_solution(
 ) -> Solution | None:
     """The condition under one assignment [H]; None: no episode of the policy came to its end."""
     program = Program(machine, vocabulary.words)
-    shown, mine = Side.of(program, vocabulary, demonstrated), Side.of(program, vocabulary, played)
+    shown, mine = EvidenceSide.of(program, vocabulary, demonstrated), EvidenceSide.of(program, vocabulary, played)
     if not mine.whole.any() or not shown.whole.any():
         return None
     paid = [side.pay(values[None])[0] for side in (shown, mine)]

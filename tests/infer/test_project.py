@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srm.errors import AssignmentError
-from srm.infer.algorithm1.variational import DECIMALS, tidy
 from srm.infer.project import Polytope
+from srm.infer.rounding import DECIMALS, tidy
 from srm.machine.parse import find_machine, parse
 
 NAMES = ("doorkey", "keycorridor", "obstructedmaze_1", "obstructedmaze_2", "obstructedmaze_3")

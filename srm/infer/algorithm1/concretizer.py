@@ -17,21 +17,29 @@ from torch import Tensor, nn
 from srm.chance import stream
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
-from srm.evaluate.explain import holes_compared
 from srm.evaluate.payer import read_events, walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv, loss_soft
-from srm.infer.algorithm1.reward_net import Follower, RewardNet, RewardNetConfig, Seen, Sequences, draw, look, say
+from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
+from srm.infer.algorithm1.sequences import (
+    Follower,
+    NetRollout,
+    Sequences,
+    draw_sequences,
+    follow,
+    forward_sequences,
+)
 from srm.infer.belief import Belief
+from srm.infer.hole_uses import guard_holes
 from srm.infer.project import Floats, Polytope
 from srm.machine.model import Constraint, Machine
 from srm.machine.words import Words
 from srm.task.vocabulary import Vocabulary
 from srm.train.learner import Means, load_weights
 from srm.train.optimise import Optimiser
-from srm.trajectory import Demonstrations, Events, Mask, Rollout
+from srm.trajectory import Demonstrations, Events, Rollout
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class InferenceProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SamplerSide:
     """Rollout or demonstrations, as the sampler needs them: pay is open, f is known."""
 
     residual: symbolic.Residual
@@ -85,14 +93,13 @@ class Side:
         count = max(1, int(self.real.sum()))
         f = self.f[self.real]
         at = self.f[paid.step, paid.world]  # [N]
-        slope = paid.coefficients.dense()  # [K, N, H]
-        across = slope.transpose(0, 2, 1)
-        rest = (
-            paid.pay - np.einsum("knh,kh->kn", slope, assignments) - idle - at
-        )  # [K, N] the error if every hole were 0
+        by_hole = paid.coefficients.dense()  # [K, N, H] d pay / d hole
+        across = by_hole.transpose(0, 2, 1)
+        # [K, N] the error if every hole were 0
+        rest = paid.pay - np.einsum("knh,kh->kn", by_hole, assignments) - idle - at
         silent = np.square(idle + f).sum() - np.square(idle + at).sum()
         return Cost(
-            square=across @ slope / count,
+            square=across @ by_hole / count,
             linear=(across @ rest[..., None])[..., 0] / count,
             constant=(silent + np.square(rest).sum(axis=1)) / (2 * count),
             by_idle=float(idle + (f.sum() - paid.pay.sum(axis=1).mean()) / count),
@@ -108,9 +115,9 @@ class Concretizer:
         self.demonstrated = problem.demonstrated
         shape = self.demonstrated.views.shape[2:]
         self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))
-        self.sampler = Sampler(
-            Polytope.of(machine, problem.constraint), _guard_holes(machine), config.sampler, _seed(seed, "assignments")
-        )
+        in_guards = np.array([name in guard_holes(machine) for name in machine.hole_names], np.bool_)
+        polytope = Polytope.of(machine, problem.constraint)
+        self.sampler = Sampler(polytope, in_guards, config.sampler, _seed(seed, "assignments"))
         self.net_adam = _adam(self.net, config.reward_net.learning_rate)
         self.sampler_adam = _adam(self.sampler, config.sampler.learning_rate)
         self.demonstration, _ = walk_rollout(self.program, self.demonstrated, problem.events)
@@ -120,7 +127,7 @@ class Concretizer:
             )
         self.carry: symbolic.Carry | None = None
         self.follower = Follower(self.net)
-        self.views = look(self.net, self.demonstrated, _all(self.demonstrated)).views
+        self.views = follow(self.net, self.demonstrated, _all(self.demonstrated)).views
 
     def belief(self) -> Belief:
         with torch.no_grad():
@@ -137,40 +144,47 @@ class Concretizer:
         effort: int = 1,
     ) -> dict[str, float]:
         """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
-        chance = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
-        played, self.carry = walk_rollout(self.program, rollout, events, self.carry)
-        holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
+        rng = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
+        residual, self.carry = walk_rollout(self.program, rollout, events, self.carry)
+
+        # Line 5
+        holes = self.sampler.draw(self.config.sampler.samples, rng)
         idle = self.sampler.idle()
-        mine = self.follower.look(rollout)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
-        losses = self._fit_reward_net(  # 6, 7
-            _Lesson(theirs, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
-            _Lesson(mine, log_prob, batched.pay(played, holes).mean_dense() - idle),
+
+        # Lines 6 and 7
+        played, demonstrated = self.follower.follow(rollout), self._follow_demonstrations()
+        losses = self._fit_reward_net(
+            _Targets(demonstrated, demonstrated_log_prob, batched.pay(self.demonstration, holes).mean_dense() - idle),
+            _Targets(played, log_prob, batched.pay(residual, holes).mean_dense() - idle),
             effort,
-            chance,
+            rng,
         )
-        mine = self.follower.look(rollout, mine.views)
-        theirs = look(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
-        losses |= self._fit_sampler(  # 8
-            Side(self.demonstration, theirs.f.double().numpy(), self.demonstrated.real),
-            Side(played, mine.f.double().numpy(), rollout.real),
+
+        # Line 8
+        played, demonstrated = self.follower.follow(rollout, played.views), self._follow_demonstrations()
+        losses |= self._fit_sampler(
+            SamplerSide(self.demonstration, demonstrated.f.double().numpy(), self.demonstrated.real),
+            SamplerSide(residual, played.f.double().numpy(), rollout.real),
             effort,
-            chance,
+            rng,
         )
-        self.follower.leave(rollout, mine)
+        self.follower.advance(rollout, played)
         return losses
 
+    def _follow_demonstrations(self) -> NetRollout:
+        return follow(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
+
     def _fit_reward_net(
-        self, theirs: _Lesson, mine: _Lesson, effort: int, chance: np.random.Generator
+        self, demonstrated: _Targets, played: _Targets, effort: int, rng: np.random.Generator
     ) -> dict[str, float]:
         config = self.config.reward_net
         means = Means()
         for _ in range(config.steps * effort):
-            sides = [(lesson, *lesson.draw(config, chance)) for lesson in (theirs, mine)]
-            said = say(self.net, *((lesson.seen.views, parts) for lesson, parts, _ in sides))
+            sides = [(targets, *targets.draw(config, rng)) for targets in (demonstrated, played)]
+            outputs = forward_sequences(self.net, *((targets.rollout.views, parts) for targets, parts, _ in sides))
             (expert, expert_soft), (agent, agent_soft) = (
-                lesson.judge(parts, noise, f, config.floor)
-                for (lesson, parts, noise), f in zip(sides, said, strict=True)
+                targets.judge(parts, noise, f, config.floor)
+                for (targets, parts, noise), f in zip(sides, outputs, strict=True)
             )
             adversarial, soft = loss_adv(expert, agent), expert_soft + agent_soft
             (adversarial + config.soft_weight * soft).backward()
@@ -178,16 +192,18 @@ class Concretizer:
             means.add({"loss_adv": adversarial, "loss_soft_f": soft, "gradient_norm_f": norm})
         return means.take()
 
-    def _fit_sampler(self, theirs: Side, mine: Side, effort: int, chance: np.random.Generator) -> dict[str, float]:
+    def _fit_sampler(
+        self, demonstrated: SamplerSide, played: SamplerSide, effort: int, rng: np.random.Generator
+    ) -> dict[str, float]:
         def cost_of(assignments: Floats, idle: float) -> Cost:
             # each side is a mean of its own: 170 demonstrated steps would drown in 8,000 of the policy
-            return theirs.cost(assignments, idle) + mine.cost(assignments, idle)
+            return demonstrated.cost(assignments, idle) + played.cost(assignments, idle)
 
         means = Means()
         for _ in range(self.config.sampler.steps * effort):
-            loss, told = self.sampler.loss(cost_of, chance)
+            loss, parts = self.sampler.loss(cost_of, rng)
             loss.backward()
-            means.add(told | {"gradient_norm_q": self.sampler_adam.step()})
+            means.add(parts | {"gradient_norm_q": self.sampler_adam.step()})
         return means.take()
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -210,29 +226,23 @@ class Concretizer:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lesson:
-    """One side of the reward net's lesson."""
+class _Targets:
+    """Demonstrations or play, as the reward net learns from them."""
 
-    seen: Seen
+    rollout: NetRollout
     log_prob: np.ndarray  # [T, B] of the policy, for the action taken
     pay: np.ndarray  # [T, B] the machine's mean pay over the K assignments, less c
 
-    def draw(self, config: RewardNetConfig, chance: np.random.Generator) -> tuple[Sequences, Tensor]:
+    def draw(self, config: RewardNetConfig, rng: np.random.Generator) -> tuple[Sequences, Tensor]:
         """Some sequences [S, N], and eps [N] or [S, N]."""
-        parts = draw(self.seen, config, chance)
+        parts = draw_sequences(self.rollout, config, rng)
         shape = parts.index.shape if config.noise == "step" else parts.index.shape[1:]
-        return parts, torch.from_numpy(chance.standard_normal(shape)).float()
+        return parts, torch.from_numpy(rng.standard_normal(shape)).float()
 
     def judge(self, parts: Sequences, noise: Tensor, f: Tensor, floor: float | None) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of the sequences' real steps, and J_soft on them."""
         logits = logit_expert_high(f, noise, parts.of(self.log_prob), floor)
         return logits[parts.real], loss_soft(parts.of(self.pay)[parts.real], 0.0, f[parts.real])
-
-
-def _guard_holes(machine: Machine) -> Mask:
-    """Which holes some guard reads, [H]."""
-    read = {name for _, rule, _ in machine.rules for name in holes_compared(machine, rule.guard)}
-    return np.array([name in read for name in machine.hole_names], np.bool_)
 
 
 def _all(rollout: Rollout) -> np.ndarray:

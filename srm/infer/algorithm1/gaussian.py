@@ -27,10 +27,8 @@ from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
 from srm.trajectory import Mask
 
 ONES = 20  # numbers of the constant input
-WIDEST, NARROWEST = (
-    0.0,
-    -10.0,
-)  # log-variance: a spread of at most 1, since entropy widens a hole that no data reaches, and at least 0.7 %
+WIDEST = 0.0  # log-variance: a spread of at most 1, since entropy widens a hole that no data reaches
+NARROWEST = -10.0  # and of at least 0.7 %
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,8 @@ class Sampler(nn.Module):
 
     def forward(self) -> tuple[Tensor, Tensor, Tensor]:
         """mean [H], log-variance [H], c."""
-        said = self.head(self.hidden(self.ones))
-        mean, log_variance, idle = said.split([self.holes, self.holes, 1])
+        outputs = self.head(self.hidden(self.ones))
+        mean, log_variance, idle = outputs.split([self.holes, self.holes, 1])
         return mean, _Bounded.apply(log_variance) if self.config.bounded else log_variance, idle.squeeze(0)
 
     @torch.no_grad()
@@ -137,24 +135,24 @@ class Sampler(nn.Module):
             return self.polytope.project_all(z)
         return z, np.broadcast_to(np.eye(self.holes), (len(z), self.holes, self.holes))
 
-    def draw(self, count: int, chance: np.random.Generator) -> Floats:
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Assignments [K, H] as the machine is shown them."""
         with torch.no_grad():
             mean, log_variance, _ = self()
-        return self.draws(mean, log_variance, count, chance).h
+        return self.draws(mean, log_variance, count, rng).h
 
-    def draws(self, mean: Tensor, log_variance: Tensor, count: int, chance: np.random.Generator) -> GaussianDraws:
-        noise = chance.standard_normal((count, self.holes))
+    def draws(self, mean: Tensor, log_variance: Tensor, count: int, rng: np.random.Generator) -> GaussianDraws:
+        noise = rng.standard_normal((count, self.holes))
         deviation = (0.5 * log_variance).exp().detach().double().numpy()
         z = mean.detach().double().numpy() + deviation * noise
         return GaussianDraws(z, noise, *self.allowed(z))
 
     def loss(
-        self, cost_of: Callable[[Floats, float], Cost], chance: np.random.Generator
+        self, cost_of: Callable[[Floats, float], Cost], rng: np.random.Generator
     ) -> tuple[Tensor, dict[str, float]]:
         """J_soft + penalty - entropy from K fresh draws (line 8); `cost_of(assignments, c)` is J_soft under each of them."""
         mean, log_variance, idle = self()
-        draws = self.draws(mean, log_variance, self.config.samples, chance)
+        draws = self.draws(mean, log_variance, self.config.samples, rng)
         cost = cost_of(draws.h, idle.item())
         soft = self.soft(cost, draws, mean, log_variance) + cost.by_idle * idle
         a, b = (torch.from_numpy(part).float() for part in self.polytope.bounds)

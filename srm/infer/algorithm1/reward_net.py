@@ -3,10 +3,9 @@
     views -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
 
 For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other view is
-taken as plain numbers. f is trained on sequences of 8 steps that begin with the memory it had there when the round began.
+taken as plain numbers. `sequences.py` follows rollouts with it, and cuts out of them what it is trained on.
 
-    T steps   B worlds   S steps of N sequences   R frames, each [D] (a view as the trunk takes it)
-    U units of the LSTM, which remembers 2 U numbers
+    S steps of N sequences   R frames, each [D] (a view as the trunk takes it)   U units of the LSTM, which remembers 2 U numbers
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from torch import Tensor, nn
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.batches import looks
 from srm.train.cells import CellConvolutions, Encoding, encode, features
-from srm.trajectory import Mask, Rollout
 
 
 @dataclass(frozen=True)
@@ -182,118 +180,3 @@ class RewardNet(nn.Module):
         elif self.config.logits == "soft_cap":
             logits = 3 * torch.tanh(logits / 3)
         return torch.log_softmax(logits, dim=-1) if self.normalised else logits, torch.stack(memories)
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A rollout as f sees it, and what f makes of it with the weights it has."""
-
-    views: Views  # of T * B steps, step by step
-    actions: Tensor  # [T, B]
-    begins: Tensor  # [T, B]
-    real: Tensor  # [T, B]
-    memory: Tensor  # [T + 1, B, 2 U] before each step, and after the last
-    f: Tensor  # [T, B] log-likelihood of each action
-
-
-@torch.no_grad()
-def look(
-    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, views: Views | None = None
-) -> Seen:
-    """f along a whole rollout.
-
-    `first` [B] says which worlds begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `views` spares
-    preparing them again.
-    """
-    steps, worlds = rollout.actions.shape
-    if views is None:
-        views = net.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
-    if memory is None:
-        memory = torch.zeros(worlds, 2 * net.config.units)
-    fresh = rollout.fresh()[:-1]
-    fresh[0] = first
-    begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
-    said, memories = net(views, np.arange(steps * worlds), begins, memory)
-    f = said.gather(2, actions[..., None]).squeeze(2)
-    return Seen(views, actions, begins, torch.from_numpy(rollout.real), memories, f)
-
-
-class Follower:
-    """f along consecutive rollouts of the same worlds, in which an episode may take several."""
-
-    def __init__(self, net: RewardNet) -> None:
-        self._net = net
-        self._memory: Tensor | None = None  # [B, 2 U] after the last rollout
-        self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
-
-    def look(self, rollout: Rollout, views: Views | None = None) -> Seen:
-        """With the weights that f has now."""
-        first = self._between if len(self._between) == rollout.worlds else np.ones(rollout.worlds, np.bool_)
-        return look(self._net, rollout, first, self._memory, views)
-
-    def leave(self, rollout: Rollout, seen: Seen) -> None:
-        """The next rollout goes on from here."""
-        self._memory = seen.memory[-1]
-        self._between = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
-
-
-@dataclass(frozen=True, eq=False)
-class Sequences:
-    """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not real."""
-
-    index: Tensor  # [S, N] into the rollout's T * B steps
-    actions: Tensor  # [S, N]
-    begins: Tensor  # [S, N]
-    real: Tensor  # [S, N]
-    memory: Tensor  # [N, 2 U]
-
-    def of(self, array: np.ndarray) -> Tensor:
-        """What an array [T, B] has at these steps, [S, N]."""
-        return torch.from_numpy(array.astype(np.float32)).flatten()[self.index]
-
-
-def say(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[Tensor]:
-    """What f says of the actions taken, [S, N] of each side, with a gradient. In one pass: small ones cost nearly as much."""
-    frames = np.concatenate([views.frames for views, _ in sides])
-    alike = np.concatenate([views.alike for views, _ in sides])
-    before = np.cumsum([0, *(len(views.frames) for views, _ in sides)])
-    index = torch.cat([parts.index + int(offset) for (_, parts), offset in zip(sides, before[:-1], strict=True)], dim=1)
-    begins = torch.cat([parts.begins for _, parts in sides], dim=1)
-    memory = torch.cat([parts.memory for _, parts in sides])
-    everything, _ = net(Views(frames, alike), index.flatten().numpy(), begins, memory)
-    counts = [parts.index.shape[1] for _, parts in sides]
-    return [
-        said.gather(2, parts.actions[..., None]).squeeze(2)
-        for said, (_, parts) in zip(everything.split(counts, dim=1), sides, strict=True)
-    ]
-
-
-def draw(seen: Seen, config: RewardNetConfig, chance: np.random.Generator) -> Sequences:
-    """Sequences that tile every world, cut at steps that differ from draw to draw, and of these as many as are asked for.
-
-    A few demonstrations are seen whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six times
-    as much and say nothing more.
-    """
-    offset = int(chance.integers(config.recurrence))
-    first = np.unique(np.arange(offset - config.recurrence, len(seen.actions), config.recurrence).clip(0))
-    end = np.append(first[1:], len(seen.actions))  # the first tile is as short as the offset says
-    shows = np.add.reduceat(seen.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
-    tile, world = np.nonzero(shows)
-    if len(tile) > config.sequences:
-        some = chance.choice(len(tile), config.sequences, replace=False)
-        tile, world = tile[some], world[some]
-    return cut(seen, first[tile], end[tile], world, config.recurrence)
-
-
-def cut(seen: Seen, first: np.ndarray, end: np.ndarray, world: np.ndarray, length: int) -> Sequences:
-    """The sequences from step `first` [N] to before `end` [N] of worlds `world` [N]; none is longer than `length`."""
-    steps, worlds = seen.actions.shape
-    t = first + np.arange(length)[:, None]  # [S, N]
-    index = torch.from_numpy(np.minimum(t, steps - 1) * worlds + world)
-    return Sequences(
-        index,
-        seen.actions.flatten()[index],
-        seen.begins.flatten()[index],
-        seen.real.flatten()[index] & torch.from_numpy(t < end),
-        seen.memory[torch.from_numpy(first), torch.from_numpy(world)],
-    )

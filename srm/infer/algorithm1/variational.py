@@ -2,7 +2,7 @@
 
     S draws of q, each brought inside the constraint   H holes
 
-The spread is the width of the variational q, no error bar. `tidy` brings any assignment inside the constraint with few decimals.
+The spread is the width of the variational q, no error bar.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
 from srm.infer.belief import Belief
-from srm.infer.project import TIGHT, Floats, Polytope
-from srm.infer.whole import pin, whole_holes
+from srm.infer.project import Floats, Polytope
+from srm.infer.rounding import DECIMALS, tidy, whole_holes
 from srm.machine.model import Constraint, Machine
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 2000
-DECIMALS = 4  # of the values written into a machine
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,9 @@ class HolePosterior:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class VariationalSummary:
+    """What q says of a machine's holes."""
+
     holes: tuple[HolePosterior, ...]
     margin: float | None  # of the atom nearest to being broken; None without a constraint
 
@@ -50,25 +50,25 @@ class Posterior:
         return tuple(hole.name for hole in self.holes if not hole.exercised)
 
 
-def posterior(
+def summarise_q(
     machine: Machine,
     constraint: Constraint | None,
     belief: Belief,
     demonstrated: Sequence[int],
     played: Sequence[int],
-    chance: np.random.Generator,
-) -> Posterior:
+    rng: np.random.Generator,
+) -> VariationalSummary:
     """Draws from q, each brought inside the constraint, summarised hole by hole, with the steps [H] that exercised each."""
     polytope = Polytope.of(machine, constraint)
-    draws = belief.mean + belief.spread * chance.standard_normal((DRAWS, len(machine.holes)))
-    shown = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)
+    draws = belief.mean + belief.spread * rng.standard_normal((DRAWS, len(machine.holes)))
+    allowed = np.array([polytope.project(row) for row in draws]).reshape(draws.shape)
     values = tidy(polytope, belief.mode, whole_holes(machine))
-    quantiles = np.quantile(shown, QUANTILES, axis=0) if len(machine.holes) else np.zeros((len(QUANTILES), 0))
+    quantiles = np.quantile(allowed, QUANTILES, axis=0) if len(machine.holes) else np.zeros((len(QUANTILES), 0))
     holes = tuple(
         HolePosterior(
             name,
             float(values[i]),
-            float(round(shown[:, i].std(), DECIMALS)),
+            float(round(allowed[:, i].std(), DECIMALS)),
             tuple(float(q) for q in quantiles[:, i]),
             demonstrated[i],
             played[i],
@@ -76,7 +76,7 @@ def posterior(
         for i, name in enumerate(machine.hole_names)
     )
     margin = float(-polytope.excess(values).max()) if len(polytope.a) else None
-    return Posterior(holes, margin)
+    return VariationalSummary(holes, margin)
 
 
 def exercised(residual: symbolic.Residual, assignment: Floats) -> list[int]:
@@ -85,22 +85,3 @@ def exercised(residual: symbolic.Residual, assignment: Floats) -> list[int]:
     assert paid.coefficients is not None
     counts: list[int] = (paid.coefficients.dense()[0] != 0).sum(axis=0).tolist()
     return counts
-
-
-def tidy(polytope: Polytope, assignment: Floats, whole: Sequence[int] = ()) -> Floats:
-    """The assignment with few decimals (none at the holes that are `whole`), and still inside the constraint.
-
-    The mode often lies on a bound, where rounding would break an atom. So it is first brought inside a polytope that is smaller by
-    what rounding can do; where that is empty, or rounding breaks an equality, the numbers keep all their decimals.
-    """
-    pinned = pin(polytope, assignment, whole) if whole else polytope
-    rounding = 0.5 * 10.0**-DECIMALS * np.delete(np.abs(pinned.a), list(whole), axis=1).sum(axis=1)
-    rounding[: pinned.equalities] = 0
-    smaller = Polytope(pinned.a, pinned.b - rounding, pinned.equalities)
-    unrounded = pinned.project(assignment)
-    unrounded[list(whole)] = np.round(unrounded[list(whole)])
-    try:
-        rounded: Floats = np.round(smaller.project(assignment), DECIMALS) + 0.0
-    except AssignmentError:
-        return unrounded
-    return rounded if (polytope.excess(rounded) <= TIGHT).all() else unrounded

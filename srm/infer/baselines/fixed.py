@@ -19,13 +19,11 @@ from scipy.special import expit
 from srm.chance import stream
 from srm.errors import RunError
 from srm.evaluate import batched
-from srm.infer.algorithm1.variational import tidy
 from srm.infer.belief import Belief, PaysByBelief
-from srm.infer.posterior.evidence import Evidence, Play, Side
+from srm.infer.posterior.evidence import Evidence, EvidenceSide, Play
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import prior_walkers
-from srm.infer.project import Polytope
-from srm.infer.whole import whole_holes
+from srm.infer.rounding import tidied
 from srm.machine.model import Constraint, Machine
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
@@ -38,9 +36,11 @@ TINY = 1e-9  # of a coefficient: a step this small changes nothing
 
 def signs(evidence: Evidence, assignments: Floats) -> Floats:
     """[H] of +1, -1 and 0; `assignments` [G, H] decide the guards."""
-    shown = features(evidence.demonstrations, assignments).sum(axis=0)
-    played = sum((np.abs(features(side, assignments)).sum(axis=0) for side in evidence.plays), np.zeros_like(shown))
-    return np.where(shown != 0, np.sign(shown), -np.sign(played))
+    demonstrated = features(evidence.demonstrations, assignments).sum(axis=0)
+    played = sum(
+        (np.abs(features(side, assignments)).sum(axis=0) for side in evidence.plays), np.zeros_like(demonstrated)
+    )
+    return np.where(demonstrated != 0, np.sign(demonstrated), -np.sign(played))
 
 
 def regression(evidence: Evidence, assignments: Floats) -> Floats:
@@ -79,7 +79,7 @@ def logistic(x: Floats, label: Floats, weight: Floats) -> Floats:
     return beta[:-1]
 
 
-def features(side: Side, assignments: Floats) -> Floats:
+def features(side: EvidenceSide, assignments: Floats) -> Floats:
     """d pay / d hole at each entry, averaged over the assignments, [N, H]."""
     paid = batched.pay(side.residual, assignments, coefficients=True)
     assert paid.coefficients is not None
@@ -109,8 +109,8 @@ class FixedHoles(PaysByBelief):
         evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, (play,))
         prior = Prior.of(self.machine, self.constraint)
         walkers = prior_walkers(prior, 1, PRIOR_DRAWS, stream(self._seed, "prior"))
-        values = WAYS[self._way](evidence, prior.shown(walkers[0])[:, :-1])
-        self._believe(tidy(Polytope.of(self.machine, self.constraint), values, whole_holes(self.machine)))
+        values = WAYS[self._way](evidence, prior.rounded(walkers[0])[:, :-1])
+        self._believe(tidied(self.machine, self.constraint, values))
 
     def _believe(self, values: Floats) -> None:
         self.belief = Belief(values, values, np.zeros_like(values), 0.0)

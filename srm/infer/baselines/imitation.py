@@ -28,7 +28,8 @@ from torch import Tensor
 
 from srm.chance import stream
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv
-from srm.infer.algorithm1.reward_net import Follower, RewardNet, RewardNetConfig, Seen, draw, look, say
+from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
+from srm.infer.algorithm1.sequences import Follower, NetRollout, draw_sequences, follow, forward_sequences
 from srm.settings import ABOVE_ZERO
 from srm.train.learner import load_weights
 from srm.train.optimise import Optimiser
@@ -54,13 +55,13 @@ class ImitationConfig:
         ABOVE_ZERO.refuse_outside(self, "--imitation.", "bound")
 
 
-def form_of(form: Form, logit: np.ndarray, said: np.ndarray) -> np.ndarray:
-    """What a step with this logit of D is paid; `said` is what the net says of it."""
+def form_of(form: Form, logit: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """What a step with this logit of D is paid; `outputs` are the net's own."""
     if form == "bonus":
         return np.logaddexp(0, logit)
     if form == "penalty":
         return -np.logaddexp(0, -logit)
-    return logit if form == "difference" else said
+    return logit if form == "difference" else outputs
 
 
 def loss_discriminator(demonstrated: Tensor, played: Tensor) -> Tensor:
@@ -94,18 +95,20 @@ class Imitation:
         self._follower, self._seed, self._round = Follower(self.net), seed, 0
 
     def __call__(self, rollout: Rollout) -> np.ndarray:
-        chance = stream(self._seed, f"imitation {self._round}")  # one stream a round, as everywhere
-        mine, own = self._follower.look(rollout), self._own(rollout)
-        theirs, other = (
-            look(self.net, self.demonstrated, np.ones(self.demonstrated.worlds, np.bool_)),
-            self._own(self.demonstrated),
-        )
-        self.losses = self._learn(theirs, other, mine, own, chance)
-        mine = self._follower.look(rollout, mine.views)
-        self._follower.leave(rollout, mine)
+        rng = stream(self._seed, f"imitation {self._round}")  # one stream a round, as everywhere
+
+        # Learn
+        played, log_prob = self._follower.follow(rollout), self._own(rollout)
+        begins = np.ones(self.demonstrated.worlds, np.bool_)
+        demonstrated = follow(self.net, self.demonstrated, begins)
+        self.losses = self._learn((demonstrated, self._own(self.demonstrated)), (played, log_prob), rng)
+
+        # Pay
+        played = self._follower.follow(rollout, played.views)
+        self._follower.advance(rollout, played)
         self._round += 1
-        said = mine.f.numpy()
-        pay = form_of(self.config.form, self._logit(mine.f, torch.from_numpy(own)).numpy(), said)
+        logit = self._logit(played.f, torch.from_numpy(log_prob)).numpy()
+        pay = form_of(self.config.form, logit, played.f.numpy())
         return np.clip(pay, -self.config.bound, self.config.bound) * rollout.real
 
     def _own(self, rollout: Rollout) -> np.ndarray:
@@ -113,27 +116,34 @@ class Imitation:
         zeros = np.zeros(rollout.actions.shape, np.float32)
         return self.log_probs(rollout).astype(np.float32) if self.kind == "gan_gcl" else zeros
 
-    def _logit(self, said: Tensor, log_prob: Tensor) -> Tensor:
-        return logit_expert_high(said, torch.zeros(()), log_prob, self.config.reward_net.floor)
+    def _logit(self, outputs: Tensor, log_prob: Tensor) -> Tensor:
+        return logit_expert_high(outputs, torch.zeros(()), log_prob, self.config.reward_net.floor)
 
     def _learn(
-        self, theirs: Seen, other: np.ndarray, mine: Seen, own: np.ndarray, chance: np.random.Generator
+        self,
+        demonstrated: tuple[NetRollout, np.ndarray],
+        played: tuple[NetRollout, np.ndarray],
+        rng: np.random.Generator,
     ) -> dict[str, float]:
-        loss, right = 0.0, 0.0
+        """Gradient steps of D; each side has the log-probabilities [T, B] that are part of its logit."""
+        mean_loss, right = 0.0, 0.0
         steps = self.config.reward_net.steps
         for _ in range(steps):
-            sides = [(draw(seen, self.config.reward_net, chance), seen) for seen in (theirs, mine)]
-            said = say(self.net, *((seen.views, parts) for parts, seen in sides))
-            logits = [
-                self._logit(f, parts.of(log_prob))[parts.real]
-                for (parts, _), f, log_prob in zip(sides, said, (other, own), strict=True)
+            sides = [
+                (draw_sequences(rollout, self.config.reward_net, rng), rollout, log_prob)
+                for rollout, log_prob in (demonstrated, played)
             ]
-            found = loss_discriminator(*logits)
-            found.backward()
+            outputs = forward_sequences(self.net, *((rollout.views, parts) for parts, rollout, _ in sides))
+            expert, agent = (
+                self._logit(f, parts.of(log_prob))[parts.real]
+                for (parts, _, log_prob), f in zip(sides, outputs, strict=True)
+            )
+            loss = loss_discriminator(expert, agent)
+            loss.backward()
             self.adam.step()
-            loss += found.item() / steps
-            right += (float((logits[0] > 0).float().mean()) + float((logits[1] < 0).float().mean())) / (2 * steps)
-        return {"loss_discriminator": loss, "discriminator_right": right}
+            mean_loss += loss.item() / steps
+            right += (float((expert > 0).float().mean()) + float((agent < 0).float().mean())) / (2 * steps)
+        return {"loss_discriminator": mean_loss, "discriminator_right": right}
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""

@@ -15,9 +15,8 @@ import torch
 from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.infer.algorithm1.objectives import loss_con
-from srm.infer.algorithm1.variational import tidy
 from srm.infer.project import Floats, Polytope
-from srm.infer.whole import whole_holes
+from srm.infer.rounding import tidied
 from srm.machine.model import Constraint, Machine
 
 How = Literal["uniform", "penalty"]
@@ -28,17 +27,17 @@ STEPS_PER_HOLE = 200  # of the walk: the correlation of successive points of it 
 def filled(machine: Machine, constraint: Constraint | None, how: How, which: int) -> Machine:
     """The machine with assignment number `which` of those that can be drawn."""
     polytope = Polytope.of(machine, constraint)
-    chance = stream(which, f"{how} holes")
+    rng = stream(which, f"{how} holes")
     count = len(machine.holes)
     if how == "uniform":
-        drawn = uniform(polytope, count, chance, [hole.space is None for hole in machine.holes])
+        drawn = uniform(polytope, count, rng, [hole.space is None for hole in machine.holes])
     else:
-        drawn = by_penalty(polytope, count, chance)
-    values = tidy(polytope, drawn, whole_holes(machine))
+        drawn = by_penalty(polytope, count, rng)
+    values = tidied(machine, constraint, drawn)
     return machine.concretize(dict(zip(machine.hole_names, values.tolist(), strict=True)))
 
 
-def uniform(polytope: Polytope, holes: int, chance: np.random.Generator, boxed: Sequence[bool] | None = None) -> Floats:
+def uniform(polytope: Polytope, holes: int, rng: np.random.Generator, boxed: Sequence[bool] | None = None) -> Floats:
     """Hit and run: from a point well inside, again and again to a uniform point of a random line through it.
 
     The holes that are `boxed` (all, if it is not said) stay within the box.
@@ -48,12 +47,12 @@ def uniform(polytope: Polytope, holes: int, chance: np.random.Generator, boxed: 
     a, b = np.concatenate([a, sides, -sides]), np.concatenate([b, np.full(2 * len(sides), BOX)])
     point = _middle(a, b)
     for _ in range(STEPS_PER_HOLE * holes):
-        along = chance.standard_normal(holes)
-        slope, room = a @ along, b - a @ point
+        along = rng.standard_normal(holes)
+        approach, room = a @ along, b - a @ point
         with np.errstate(divide="ignore", invalid="ignore"):
-            reach = room / slope
-        most, least = reach[slope > 0].min(), reach[slope < 0].max()
-        point = point + chance.uniform(least, most) * along
+            reach = room / approach
+        most, least = reach[approach > 0].min(), reach[approach < 0].max()
+        point = point + rng.uniform(least, most) * along
     return point
 
 
@@ -63,23 +62,23 @@ def _middle(a: Floats, b: Floats) -> Floats:
 
     holes = a.shape[1]
     wide = np.column_stack([a, np.linalg.norm(a, axis=1)])
-    found = linprog([*np.zeros(holes), -1.0], A_ub=wide, b_ub=b, bounds=[(None, None)] * holes + [(0, None)])
-    if not found.success:
+    solution = linprog([*np.zeros(holes), -1.0], A_ub=wide, b_ub=b, bounds=[(None, None)] * holes + [(0, None)])
+    if not solution.success:
         raise AssignmentError(
             f"the constraint allows nothing with every hole between {-BOX:g} and {BOX:g}, where uniform values are drawn; "
             "write the spaces of the holes, or take --holes penalty"
         )
-    if found.x[-1] < 1e-6:
+    if solution.x[-1] < 1e-6:
         raise AssignmentError(
             "the constraint pins a hole to one value, so nothing can be drawn uniformly from it; take --holes penalty"
         )
-    middle: Floats = found.x[:-1]
+    middle: Floats = solution.x[:-1]
     return middle
 
 
-def by_penalty(polytope: Polytope, holes: int, chance: np.random.Generator) -> Floats:
+def by_penalty(polytope: Polytope, holes: int, rng: np.random.Generator) -> Floats:
     """Adam on J_con from a standard normal point; what is then still broken by a hair is brought inside exactly."""
-    mean = torch.from_numpy(chance.standard_normal(holes)).requires_grad_()
+    mean = torch.from_numpy(rng.standard_normal(holes)).requires_grad_()
     a, b = map(torch.from_numpy, polytope.bounds)
     adam = torch.optim.Adam([mean], lr=1e-2)
     for _ in range(5000):

@@ -16,7 +16,7 @@ from typing import Any
 from srm.errors import RunError
 from srm.experiment.config import from_plain
 from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
-from srm.infer.posterior.record import KIND, HoleRecord, StepRecord, Summary
+from srm.infer.posterior.record import KIND, DecidingStep, HoleRecord, Summary
 from srm.machine.checks.constraint import row_text
 from srm.machine.draw import svg
 from srm.machine.model import Atom, Constraint, Machine
@@ -257,7 +257,7 @@ def _deciding_rows(hole: HoleRecord) -> Iterator[list[Markup]]:
         ]
 
 
-def _rule(step: StepRecord) -> tuple[Markup | str, ...]:
+def _rule(step: DecidingStep) -> tuple[Markup | str, ...]:
     if not step.rule:
         return ("–",)
     return tag("code", step.text), tag("div", step.rule, class_="label")

@@ -12,12 +12,14 @@ import torch
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.evaluate.payer import read_events
-from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, Side, _Lesson
+from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, SamplerSide, _Targets
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
-from srm.infer.algorithm1.reward_net import Follower, RewardNetConfig
-from srm.infer.algorithm1.variational import exercised, posterior, tidy
+from srm.infer.algorithm1.reward_net import RewardNetConfig
+from srm.infer.algorithm1.sequences import Follower
+from srm.infer.algorithm1.variational import exercised, summarise_q
 from srm.infer.project import Polytope
+from srm.infer.rounding import tidy
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine, parse
 from srm.task.table import find_task
@@ -46,7 +48,7 @@ def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollo
     residual = concretizer.demonstration
     real, chance = concretizer.demonstrated.real, np.random.default_rng(0)
     f, holes = -chance.random(real.shape), chance.normal(size=(3, 5))
-    side, idle = Side(residual, f, real), 0.7
+    side, idle = SamplerSide(residual, f, real), 0.7
     cost = side.cost(holes, idle)
     dense = pay(residual, holes).dense()  # [K, T, B]
     squares = np.square(dense - idle - f)[:, real] / 2
@@ -88,7 +90,7 @@ def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rol
     losses = learn(concretizer, 0, rollout)
     assert np.isfinite(list(losses.values())).all()
     assert concretizer.net.trunk.out == 64 * 4 * 4  # 7x7 after three 2x2 of stride 1, and no pooling
-    assert concretizer.follower.look(rollout).memory.shape[2] == 2 * 128
+    assert concretizer.follower.follow(rollout).memory.shape[2] == 2 * 128
 
 
 @pytest.mark.parametrize(("noise", "shape"), [("sequence", (5,)), ("step", (8, 5))])
@@ -96,7 +98,7 @@ def test_eps_is_shared_by_a_sequence_or_not(
     noise: Literal["sequence", "step"], shape: tuple[int, ...], rollouts: list[Rollout]
 ) -> None:
     concretizer, rollout = Concretizer(problem()), rollouts[0]
-    targets = _Lesson(concretizer.follower.look(rollout), uniform(rollout), np.zeros(rollout.actions.shape))
+    targets = _Targets(concretizer.follower.follow(rollout), uniform(rollout), np.zeros(rollout.actions.shape))
     parts, eps = targets.draw(RewardNetConfig(sequences=5, noise=noise), np.random.default_rng(0))
     assert eps.shape == shape
     logits, _ = targets.judge(parts, eps, torch.zeros(8, 5), None)
@@ -145,12 +147,12 @@ def test_ten_demonstrations_teach_what_is_worth_doing(rollouts: list[Rollout]) -
     assert worth["drop"] < 0
     machine = concretizer.program.machine
     demonstrated = exercised(concretizer.demonstration, belief.mode)
-    told = posterior(
+    summary = summarise_q(
         machine, machine.constraint(), belief, demonstrated, [0] * len(demonstrated), np.random.default_rng(0)
     )
-    assert told.margin is not None
-    assert told.margin >= 0
-    assert {hole.name: hole.demonstrated for hole in told.holes}["goal"] == 10  # once in each demonstration
-    assert {"close", "drop"} <= set(told.unexercised)
+    assert summary.margin is not None
+    assert summary.margin >= 0
+    assert {hole.name: hole.demonstrated for hole in summary.holes}["goal"] == 10  # once in each demonstration
+    assert {"close", "drop"} <= set(summary.unexercised)
     allowed = Polytope.of(machine, machine.constraint())
     assert allowed.excess(tidy(allowed, belief.mode)).max() <= 0

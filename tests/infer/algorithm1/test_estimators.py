@@ -10,7 +10,7 @@ import torch
 
 from srm.evaluate import symbolic
 from srm.evaluate.program import Program
-from srm.infer.algorithm1.concretizer import Side
+from srm.infer.algorithm1.concretizer import SamplerSide
 from srm.infer.algorithm1.estimators import guard_effect
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
 from srm.infer.project import Polytope
@@ -35,14 +35,14 @@ F = np.array([[-0.1], [-2.0], [-1.5], [-2.5], [-3.0], [-1.0]])  # f likes the fi
 MEAN, LOG_VARIANCE = np.array([0.7, 0.8]), np.array([-1.0, -0.4])
 
 
-def side_of(text: str) -> tuple[Side, Polytope]:
+def side_of(text: str) -> tuple[SamplerSide, Polytope]:
     machine = parse(text)
     real = np.ones((len(SCRIPT), 1), np.bool_)
     residual, _ = symbolic.read(Program(machine, MINIGRID_WORDS), events_of(SCRIPT), np.zeros_like(real), real)
-    return Side(residual, F, real), Polytope.of(machine, machine.constraint())
+    return SamplerSide(residual, F, real), Polytope.of(machine, machine.constraint())
 
 
-def by_quadrature(side: Side, allowed: Polytope, points: int = 200) -> np.ndarray:
+def by_quadrature(side: SamplerSide, allowed: Polytope, points: int = 200) -> np.ndarray:
     """d E[J_soft] / d (mean, log-variance), [4]: the cost on a fixed grid of z, under densities that differ a little."""
     deviation = np.exp(LOG_VARIANCE / 2)
     axes = [m + s * np.linspace(-6, 6, points) for m, s in zip(MEAN, deviation, strict=True)]
@@ -61,7 +61,7 @@ def by_quadrature(side: Side, allowed: Polytope, points: int = 200) -> np.ndarra
     return np.array([(expected(at + step * e) - expected(at - step * e)) / (2 * step) for e in np.eye(4)])
 
 
-def estimates(side: Side, allowed: Polytope, config: SamplerConfig, count: int = 1200) -> np.ndarray:
+def estimates(side: SamplerSide, allowed: Polytope, config: SamplerConfig, count: int = 1200) -> np.ndarray:
     """[count, 4]."""
     q = Sampler(allowed, np.array([False, True]), config, seed=0)
     mean = torch.tensor(MEAN, dtype=torch.float32, requires_grad=True)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from srm.infer.algorithm1.reward_net import RewardNetConfig, look
+from srm.infer.algorithm1.reward_net import RewardNetConfig
+from srm.infer.algorithm1.sequences import follow
 from srm.infer.baselines.imitation import Form, Imitation, ImitationConfig, form_of, loss_discriminator
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
@@ -48,7 +49,7 @@ def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, ro
     assert imitation.losses["discriminator_right"] > 0.7
     assert not pay[~rollouts[1].real].any()
     if kind == "gail":  # whose pay is what the net says
-        of_shown = look(imitation.net, shown, np.ones(shown.worlds, np.bool_)).f.numpy()[shown.real]
+        of_shown = follow(imitation.net, shown, np.ones(shown.worlds, np.bool_)).f.numpy()[shown.real]
         assert of_shown.mean() > pay[rollouts[1].real].mean() + 1
 
 

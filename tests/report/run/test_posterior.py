@@ -14,7 +14,7 @@ import pytest
 
 from srm.cli import main
 from srm.errors import RunError
-from srm.infer.posterior.record import HoleRecord, PressedRecord, Summary
+from srm.infer.posterior.record import HoleRecord, PressedAtom, Summary
 from srm.machine.parse import load
 from srm.report.run.learning import write_report
 from srm.report.run.marginals import marginal, pair
@@ -83,7 +83,7 @@ def test_names_from_files_cannot_become_markup(inferred: Path, summary: Summary)
         summary,
         machine=EVIL,
         holes=(replace(hole, steps=steps), *summary.holes[1:]),
-        pressed=(PressedRecord(EVIL, 2.0),),
+        pressed=(PressedAtom(EVIL, 2.0),),
         unproved=(EVIL,),
     )
     page = page_of(inferred, evil, command=EVIL, env_id=EVIL, inference={EVIL: EVIL}, versions={EVIL: EVIL})
@@ -92,7 +92,7 @@ def test_names_from_files_cannot_become_markup(inferred: Path, summary: Summary)
 
 
 def test_atoms_are_marked_where_they_were_added_or_are_pressed(inferred: Path, summary: Summary) -> None:
-    page = page_of(inferred, replace(summary, pressed=(PressedRecord('"penalty for closing door" ?close <= 0', 2.5),)))
+    page = page_of(inferred, replace(summary, pressed=(PressedAtom('"penalty for closing door" ?close <= 0', 2.5),)))
     row = re.search(r"<tr><td><code>\?close &lt;= 0</code>.*?</tr>", page)
     assert row
     assert "pressed: +2.5 log-odds beyond it" in row[0]

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srm.errors import AssignmentError
-from srm.infer.algorithm1.variational import tidy
 from srm.infer.baselines.random_holes import filled
 from srm.infer.project import Polytope
-from srm.infer.whole import pin, whole_holes
+from srm.infer.rounding import pin, tidy, whole_holes
 from srm.machine.model import Constraint, Machine
 from srm.machine.parse import parse
 

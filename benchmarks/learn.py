@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from srm.evaluate.payer import Payer, read_events
+from srm.evaluate.payer import Payer, read_rollout
 from srm.infer.algorithm1 import concretizer
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.loop import InferConfig, infer
@@ -81,10 +81,9 @@ def lines(rounds: int) -> None:
     inner = holes._concretizer
     for owner, method, line in (
         (policy, "collect", "2 play"),
-        (holes, "pay", "3 pay by the most likely assignment"),
+        (holes, "pay", "3 read the rollout, and pay by the most likely assignment"),
         (policy, "update", "4 PPO"),
         (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
-        (concretizer, "walk_rollout", "5 read the rollout, holes open"),
         (inner.sampler, "draw", "5 draw K assignments"),
         (inner.follower, "follow", "6, 7 f along the rollout, twice"),
         (concretizer, "follow", "6, 7 f along the demonstrations, twice"),
@@ -109,22 +108,21 @@ def lines(rounds: int) -> None:
 def estimators(draws: int = 200) -> None:
     policy, inner = learner(), concretizer.Concretizer(problem())
     rollout = policy.collect()
-    events = read_events(TASK.vocabulary(), rollout)
+    residual, _ = read_rollout(inner.program, TASK.vocabulary(), rollout)
     for index in range(3):
         inner.learn(
             index,
             rollout,
-            events,
+            residual,
             policy.log_probs(rollout),
             policy.log_probs(inner.demonstrated),
             CONFIG.warm_up_effort,
         )
-    played, _ = concretizer.walk_rollout(inner.program, rollout, events)
     sides = [
         concretizer.SamplerSide(
             residual, follow(inner.net, source, np.ones(source.worlds, np.bool_)).f.double().numpy(), source.real
         )
-        for residual, source in ((inner.demonstration, inner.demonstrated), (played, rollout))
+        for residual, source in ((inner.demonstration, inner.demonstrated), (residual, rollout))
     ]
     q = inner.sampler
     for estimator in ("mixed", "pathwise", "score", "score_plain"):

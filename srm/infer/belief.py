@@ -43,11 +43,12 @@ class PaysByBelief:
     def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
         self.program, self.vocabulary, self.demonstrated = Program(machine, vocabulary.words), vocabulary, demonstrated
         self.belief = NOTHING
-        self.events: Events | None = None  # of the rollout that was paid last
+        self._events: Events | None = None  # of the rollout that was paid last, and what the machine makes of them
+        self._residual: symbolic.Residual | None = None
         self._carry: symbolic.Carry | None = None
 
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
-        self.events = read_events(self.vocabulary, rollout)
-        residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
-        return batched.pay(residual, self.belief.mode[None]).dense()[0]
+        self._events = read_events(self.vocabulary, rollout)
+        self._residual, self._carry = walk_rollout(self.program, rollout, self._events, self._carry)
+        return batched.pay(self._residual, self.belief.mode[None]).dense()[0]

@@ -125,7 +125,6 @@ class Concretizer:
             raise DemonstrationError(
                 f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
             )
-        self.carry: symbolic.Carry | None = None
         self.follower = Follower(self.net)
         self.views = follow(self.net, self.demonstrated, _all(self.demonstrated)).views
 
@@ -138,14 +137,14 @@ class Concretizer:
         self,
         index: int,
         rollout: Rollout,
-        events: Events,
+        residual: symbolic.Residual,
         log_prob: np.ndarray,
         demonstrated_log_prob: np.ndarray,
         effort: int = 1,
     ) -> dict[str, float]:
-        """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
+        """Round `index`, with the rollout as the machine reads it; both log pi_A [T, B] are of the policy that played it. `effort`
+        multiplies the steps."""
         rng = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
-        residual, self.carry = walk_rollout(self.program, rollout, events, self.carry)
 
         # Line 5
         holes = self.sampler.draw(self.config.sampler.samples, rng)

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 
 from srm.errors import SrmError
-from srm.infer.algorithm1.concretizer import Concretizer
+from srm.evaluate import symbolic
+from srm.evaluate.payer import walk_rollout
+from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
 
 
 def work(handle: int) -> None:
@@ -21,22 +23,31 @@ def work(handle: int) -> None:
     pipe = Connection(handle)
     with suppress(_Abandoned):
         try:
-            concretizer = Concretizer(_receive(pipe))
-            _send(pipe, concretizer.belief())
+            worker = Worker(_receive(pipe))
+            _send(pipe, worker.concretizer.belief())
             while True:
                 verb, *arguments = _receive(pipe)
-                _send(pipe, _answer(concretizer, verb, arguments))
+                _send(pipe, worker.answer(verb, arguments))
         except SrmError as error:
             _send(pipe, error)
 
 
-def _answer(concretizer: Concretizer, verb: str, arguments: list[Any]) -> Any:
-    if verb == "learn":
-        return concretizer.learn(*arguments), concretizer.belief()
-    if verb == "arrays":
-        return concretizer.arrays()
-    concretizer.load(*arguments)
-    return concretizer.belief()
+class Worker:
+    """f and q, and where the machine stands between two rollouts."""
+
+    def __init__(self, problem: InferenceProblem) -> None:
+        self.concretizer = Concretizer(problem)
+        self._carry: symbolic.Carry | None = None
+
+    def answer(self, verb: str, arguments: list[Any]) -> Any:
+        if verb == "learn":
+            index, rollout, events, *others = arguments
+            residual, self._carry = walk_rollout(self.concretizer.program, rollout, events, self._carry)
+            return self.concretizer.learn(index, rollout, residual, *others), self.concretizer.belief()
+        if verb == "arrays":
+            return self.concretizer.arrays()
+        self.concretizer.load(*arguments)
+        return self.concretizer.belief()
 
 
 class _Abandoned(Exception):

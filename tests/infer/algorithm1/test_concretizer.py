@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,7 +12,7 @@ import torch
 
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
-from srm.evaluate.payer import read_events
+from srm.evaluate.payer import read_rollout
 from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, SamplerSide, _Targets
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
@@ -37,10 +38,14 @@ def problem(
     return InferenceProblem.of(machine, machine.constraint(), TASK.vocabulary(), demos, 7, config, seed=0)
 
 
-def learn(concretizer: Concretizer, index: int, rollout: Rollout, effort: int = 1) -> dict[str, float]:
-    """A round against a policy that acts at random."""
-    events = read_events(TASK.vocabulary(), rollout)
-    return concretizer.learn(index, rollout, events, uniform(rollout), uniform(concretizer.demonstrated), effort)
+def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0, effort: int = 1) -> dict[str, float]:
+    """Rounds against a policy that acts at random; the losses of the last."""
+    carry = None
+    for index, rollout in enumerate(rollouts, first):
+        residual, carry = read_rollout(concretizer.program, TASK.vocabulary(), rollout, carry)
+        demonstrated = uniform(concretizer.demonstrated)
+        losses = concretizer.learn(index, rollout, residual, uniform(rollout), demonstrated, effort)
+    return losses
 
 
 def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollout]) -> None:
@@ -64,11 +69,11 @@ def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollo
 
 def test_a_concretizer_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
     first, second = Concretizer(problem()), Concretizer(problem())
-    learn(first, 0, rollouts[0])
+    learn(first, rollouts[:1])
     second.load(first.arrays())
-    first.follower, first.carry = Follower(first.net), None  # a resumed run begins new episodes
+    first.follower = Follower(first.net)  # a resumed run begins new episodes
     for concretizer in (first, second):
-        learn(concretizer, 1, rollouts[1])
+        learn(concretizer, rollouts[1:2], first=1)
     assert first.belief().mode.tolist() == second.belief().mode.tolist()
 
 
@@ -87,7 +92,7 @@ def test_demonstrations_without_an_event_of_the_machine_are_refused() -> None:
 
 def test_the_paper_s_side_of_every_setting_can_be_learnt_with(rollouts: list[Rollout]) -> None:
     concretizer, rollout = Concretizer(problem(InferConfig().as_printed())), rollouts[0]
-    losses = learn(concretizer, 0, rollout)
+    losses = learn(concretizer, [rollout])
     assert np.isfinite(list(losses.values())).all()
     assert concretizer.net.trunk.out == 64 * 4 * 4  # 7x7 after three 2x2 of stride 1, and no pooling
     assert concretizer.follower.follow(rollout).memory.shape[2] == 2 * 128
@@ -124,8 +129,7 @@ def test_a_hole_that_only_a_guard_reads_is_learnt_except_by_pathwise(
     """The demonstrated pick-up is the first of its episode: a limit above 0 pays it."""
     config = ConcretizerConfig(RewardNetConfig(steps=8, sequences=32), SamplerConfig(estimator=estimator))
     concretizer = Concretizer(problem(config, machine=parse(ONCE)))
-    for index, rollout in enumerate(rollouts[:6]):
-        learn(concretizer, index, rollout, effort=2)
+    learn(concretizer, rollouts[:6], effort=2)
     pick, limit = concretizer.belief().mode
     if estimator == "pathwise":
         assert limit == 0
@@ -138,8 +142,7 @@ def test_a_hole_that_only_a_guard_reads_is_learnt_except_by_pathwise(
 def test_ten_demonstrations_teach_what_is_worth_doing(rollouts: list[Rollout]) -> None:
     """From a policy that acts at random alone: the demonstrated milestones become worth something."""
     concretizer = Concretizer(problem(ConcretizerConfig()))
-    for index, rollout in enumerate(rollouts):
-        learn(concretizer, index, rollout, effort=2)
+    learn(concretizer, rollouts, effort=2)
     belief = concretizer.belief()
     worth = dict(zip(concretizer.program.machine.hole_names, belief.mode, strict=True))
     assert worth["goal"] >= worth["unlock"] > 0.2

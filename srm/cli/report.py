@@ -14,7 +14,7 @@ from srm.report.run.learning import write_report
 from srm.settings import NUMBER
 
 if TYPE_CHECKING:
-    from srm.report.compare.collect import Run
+    from srm.report.compare.collect import MeasuredRun
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Report:
             print(write_report(self.folders[0]))
             return 0
         if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "infer":
-            from srm.report.run.posterior import write_posterior_report
+            from srm.report.run.inference import write_posterior_report
 
             print(write_posterior_report(self.folders[0]))
             return 0
@@ -59,7 +59,7 @@ class Report:
             self._compare(folders, runs)
         return 0
 
-    def _compare(self, folders: tuple[Path, ...], runs: list[Run]) -> None:
+    def _compare(self, folders: tuple[Path, ...], runs: list[MeasuredRun]) -> None:
         from srm.report.compare.collect import common_folder
         from srm.report.compare.measure import compare
         from srm.report.compare.page import write_comparison

@@ -1,16 +1,10 @@
-"""Which runs are compared: found in folders, read, and put together to curves, one panel an environment.
-
-Runs in CURVE/seed0, CURVE/seed1, ... are the seeds of CURVE. Elsewhere runs that were asked for the same but for their seed make a
-curve, which is named after its task, its pay, its learner and its network.
-"""
+"""Which runs are compared: found in folders, and read as far as they got."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,18 +14,16 @@ import numpy as np
 
 from srm.errors import RunError
 from srm.experiment.run import CONFIG, LOG, SUMMARY, read_config
-from srm.report.run.read import POSTERIOR, SUITE, flattened, log_lines, read_columns, read_json
+from srm.report.run.read import POSTERIOR, SUITE, SURE, log_lines, read_columns, read_json
 
 COLUMNS = ("frames", "seconds", "return", "episodes")
-SURE = 100  # episodes that a return is the mean of
 DEPTH = 4  # folders below one that is given
 MAKE = "`srm train TASK -o RUN` or `srm learn TASK -o RUN`"
 SEED_FOLDER = re.compile(r"seed(\d+)(-\d+)?")
-OF_NO_CONSEQUENCE = ("seed", "cores", "checkpoint_seconds", "episodes")  # to what is learnt, but for chance
 
 
 @dataclass(frozen=True)
-class Hole:
+class HoleBelief:
     """What a run believes of a hole."""
 
     name: str
@@ -40,7 +32,7 @@ class Hole:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class MeasuredRun:
     """A run of `srm train` or `srm learn`, as far as it got."""
 
     folder: Path
@@ -48,7 +40,7 @@ class Run:
     frames: np.ndarray  # [N]
     seconds: np.ndarray  # [N]
     returns: np.ndarray  # [N], NaN where it is not known
-    holes: tuple[Hole, ...]
+    holes: tuple[HoleBelief, ...]
     summary: Mapping[str, Any] | None  # None: under way, or killed
     suite: Mapping[str, Any] | None  # that it is part of
 
@@ -99,34 +91,9 @@ class Run:
         return bool(SEED_FOLDER.fullmatch(self.place.name))
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The runs that differ by their seeds alone."""
-
-    name: str
-    env_id: str
-    runs: tuple[Run, ...]
-    colour: int  # the same for the same name
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """What is compared in one environment."""
-
-    env_id: str
-    curves: tuple[Curve, ...]
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        return tuple(run for curve in self.curves for run in curve.runs)
-
-
-# Finding and reading
-
-
-def find_runs(folders: Sequence[Path]) -> list[Run]:
+def find_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
     """The runs in these folders, which may be runs themselves; each once."""
-    found: dict[Path, Path] = {}
+    paths: dict[Path, Path] = {}
     for folder in folders:
         if not folder.is_dir():
             raise RunError(f"{folder}: there is no such folder; give runs that {MAKE} made")
@@ -136,8 +103,8 @@ def find_runs(folders: Sequence[Path]) -> list[Run]:
                 f"{folder} is not a run: it has no {CONFIG}, nor has a folder in it; give runs that {MAKE} made"
             )
         for path in below:
-            found.setdefault(Path(os.path.abspath(path)), path)
-    return [read_measures(path) for path in found.values()]
+            paths.setdefault(Path(os.path.abspath(path)), path)
+    return [read_measures(path) for path in paths.values()]
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
@@ -159,7 +126,7 @@ def _in_order(path: Path) -> list[tuple[str, int]]:
     return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D*)(\d*)", str(path))]
 
 
-def read_measures(folder: Path) -> Run:
+def read_measures(folder: Path) -> MeasuredRun:
     """What is compared of a run; its weights and episodes are not looked at."""
     config, path = read_config(folder), folder / LOG
     _check(folder / CONFIG, config)
@@ -170,7 +137,9 @@ def read_measures(folder: Path) -> Run:
     holes = _posterior_holes(folder / POSTERIOR) or (_last_holes(path, lines) if begun else ())
     place = Path(os.path.abspath(folder))
     suite = read_json(place.parent.parent / SUITE) if SEED_FOLDER.fullmatch(place.name) else None
-    return Run(folder, config, frames, seconds, sure(returns, episodes), holes, read_json(folder / SUMMARY), suite)
+    return MeasuredRun(
+        folder, config, frames, seconds, sure(returns, episodes), holes, read_json(folder / SUMMARY), suite
+    )
 
 
 def sure(returns: np.ndarray, episodes: np.ndarray) -> np.ndarray:
@@ -190,88 +159,21 @@ def _check(path: Path, config: Mapping[str, Any]) -> None:
         )
 
 
-def _posterior_holes(path: Path) -> tuple[Hole, ...]:
+def _posterior_holes(path: Path) -> tuple[HoleBelief, ...]:
     posterior = read_json(path)
     try:
-        told = [] if posterior is None else posterior["holes"]
-        return tuple(Hole(str(hole["name"]), float(hole["value"]), float(hole["spread"])) for hole in told)
+        holes = [] if posterior is None else posterior["holes"]
+        return tuple(HoleBelief(str(hole["name"]), float(hole["value"]), float(hole["spread"])) for hole in holes)
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{path} has a hole without name, value or spread; leave this run out") from None
 
 
-def _last_holes(path: Path, lines: Sequence[str]) -> tuple[Hole, ...]:
+def _last_holes(path: Path, lines: Sequence[str]) -> tuple[HoleBelief, ...]:
     names = lines[0].split(",")
     last = read_columns(path, [lines[0], lines[-1]], names)
     holes = [name.removeprefix("hole.") for name in names if name.startswith("hole.")]
     known = ((name, last[f"hole.{name}"][0], last.get(f"spread.{name}", [None])[0]) for name in holes)
-    return tuple(Hole(name, value, spread) for name, value, spread in known if value is not None)
-
-
-# Putting together
-
-
-def panels(runs: Iterable[Run]) -> tuple[Panel, ...]:
-    """One an environment, in the order they are met; the curves of a suite in its order."""
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        groups.setdefault((run.env_id, _what_is_shared(run)), []).append(run)
-    members = sorted(groups.values(), key=lambda group: _place_in_suite(group[0]))
-    colours: dict[str, int] = {}
-    by_env: dict[str, list[Curve]] = {env_id: [] for env_id, _ in groups}
-    for name, group in zip(_names(members), members, strict=True):
-        colour = colours.setdefault(name, len(colours))
-        ordered = sorted(group, key=lambda run: run.seed)
-        by_env[group[0].env_id].append(Curve(name, group[0].env_id, tuple(ordered), colour))
-    return tuple(Panel(env_id, tuple(curves)) for env_id, curves in by_env.items())
-
-
-def _what_is_shared(run: Run) -> str:
-    if run.in_curve_folder:
-        return str(run.place.parent)
-    settings = {name: value for name, value in run.settings.items() if name not in OF_NO_CONSEQUENCE}
-    return json.dumps([run.kind, settings], sort_keys=True)
-
-
-def _place_in_suite(run: Run) -> int:
-    """Stays as it was met where no suite tells."""
-    curves = list(run.suite["curves"]) if run.suite else []
-    return curves.index(run.place.parent.name) if run.place.parent.name in curves else len(curves)
-
-
-def _names(groups: Sequence[Sequence[Run]]) -> list[str]:
-    """A name for each group that no other group of its environment has."""
-    first = [group[0] for group in groups]
-    names = [_name(run) for run in first]
-    seen: Counter[tuple[str, str]] = Counter()
-    found = []
-    for run, name in zip(first, names, strict=True):
-        alike = [other for other, its in zip(first, names, strict=True) if (its, other.env_id) == (name, run.env_id)]
-        told = name if len(alike) == 1 else _told_apart(run, name, alike)
-        seen[run.env_id, told] += 1
-        again = seen[run.env_id, told]
-        found.append(told if again == 1 else f"{told} ({again})")
-    return found
-
-
-def _name(run: Run) -> str:
-    if run.in_curve_folder:
-        return run.place.parent.name
-    settings, learning = run.settings, run.settings.get("learning", {})
-    if run.kind == "learn":
-        paid = f"learnt {Path(settings['machine']).stem}" if settings.get("machine") else "learnt"
-    else:
-        paid = "task reward" if settings["reward"] == "task" else Path(settings["reward"]).stem
-    return " · ".join([str(settings["task"]), paid, f"{learning.get('learner', '')} {learning.get('net', '')}".strip()])
-
-
-def _told_apart(run: Run, name: str, alike: Sequence[Run]) -> str:
-    """By the folder around the curve's, or by the settings in which the runs differ."""
-    if run.in_curve_folder:
-        return f"{run.place.parent.parent.name}/{name}"
-    settings = [dict(flattened(other.settings)) for other in alike]
-    own = dict(flattened(run.settings))
-    differ = [key for key in own if key not in OF_NO_CONSEQUENCE and len({told.get(key) for told in settings}) > 1]
-    return " · ".join([name, *(f"{key.removeprefix('learning.')} {own[key]}" for key in differ[:3])])
+    return tuple(HoleBelief(name, value, spread) for name, value, spread in known if value is not None)
 
 
 def common_folder(folders: Sequence[Path]) -> Path:

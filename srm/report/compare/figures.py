@@ -145,8 +145,8 @@ def _holes(comparison: Comparison) -> Figure:
         marks = np.array(
             [
                 (value, row + 0.6 * ((place + 0.5) / len(curve.runs) - 0.5), spread)
-                for row, found in enumerate(values.values())
-                for place, (value, spread) in found.items()
+                for row, by_run in enumerate(values.values())
+                for place, (value, spread) in by_run.items()
             ]
         )  # value, height and spread of each seed of each hole
         axes.errorbar(*marks[:, :2].T, xerr=marks[:, 2], fmt="o", color=shade, markersize=3.2, elinewidth=0.8)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from srm.errors import RunError
 from srm.experiment.run import CONFIG, LOG, SUMMARY, write_bytes
-from srm.report.compare.collect import Run, find_runs, panels
+from srm.report.compare.collect import MeasuredRun, find_runs
+from srm.report.compare.curves import panels
 from srm.report.run.read import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
 
 SMALL = (CONFIG, SUMMARY, MACHINE, LEARNT, POSTERIOR, CHECK)
@@ -24,7 +25,7 @@ PREFIXES = ("hole.", "spread.")
 MOST_ROWS = 400
 
 
-def keep(runs: Sequence[Run], target: Path) -> list[Run]:
+def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
     """Copies the small files of runs into a folder; what was made of them there."""
     for run in runs:
         if target.resolve().is_relative_to(run.folder.resolve()):
@@ -47,7 +48,7 @@ def keep(runs: Sequence[Run], target: Path) -> list[Run]:
     return find_runs([target / place for place in places])
 
 
-def _keep_run(run: Run, folder: Path) -> None:
+def _keep_run(run: MeasuredRun, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in SMALL:
         if (run.folder / name).exists():
@@ -70,7 +71,7 @@ def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:
     return [",".join(row[at] for at in chosen) for row in [names, *(rows[place] for place in places)]]
 
 
-def kept_places(runs: Sequence[Run]) -> list[Path]:
+def kept_places(runs: Sequence[MeasuredRun]) -> list[Path]:
     """CURVE/seedS of each run; below the folder around CURVE where runs of several such folders are kept."""
     around = {run.place.parent.parent for run in runs if run.in_curve_folder}
     curves = {run.place: curve.name for panel in panels(runs) for curve in panel.curves for run in curve.runs}

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.report.compare.collect import Curve, Panel, Run, panels
-from srm.report.compare.stats import Band, Estimate, average, band, carried, estimate, first_reach, profile
+from srm.report.compare.collect import MeasuredRun
+from srm.report.compare.curves import Curve, Panel, panels
+from srm.report.compare.stats import Band, SeedEstimate, average, band, carried, estimate, first_reach, profile
 
 POINTS = 200  # between the start of a curve and its end
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -46,9 +47,9 @@ class Measured:
     curve: Curve
     by_frames: Band
     by_seconds: Band
-    final: Estimate  # of the returns of runs that are over
+    final: SeedEstimate  # of the returns of runs that are over
     mean: float  # of the same
-    average: Estimate  # of the return over the frames up to the panel's horizon
+    average: SeedEstimate  # of the return over the frames up to the panel's horizon
     reach: Reach
 
     @property
@@ -56,7 +57,7 @@ class Measured:
         return sum(run.finished for run in self.curve.runs)
 
     @property
-    def stopped(self) -> list[Run]:
+    def stopped(self) -> list[MeasuredRun]:
         """Runs that ended early, at their goal; beyond it their last value is carried."""
         return [run for run in self.curve.runs if run.goal is not None]
 
@@ -79,7 +80,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    runs: tuple[Run, ...]
+    runs: tuple[MeasuredRun, ...]
     target: float  # whose frames to reach are told
     panels: tuple[MeasuredPanel, ...]
     profiles: tuple[Profile, ...]
@@ -93,13 +94,13 @@ class Comparison:
         return [measured.curve for measured in self.curves if any(run.holes for run in measured.curve.runs)]
 
 
-def compare(runs: Sequence[Run], target: float) -> Comparison:
-    found = panels(runs)
+def compare(runs: Sequence[MeasuredRun], target: float) -> Comparison:
+    by_env = panels(runs)
     return Comparison(
-        tuple(run for panel in found for run in panel.runs),
+        tuple(run for panel in by_env for run in panel.runs),
         target,
-        tuple(_measured(panel, target) for panel in found),
-        tuple(_profiles(found)),
+        tuple(_measured(panel, target) for panel in by_env),
+        tuple(_profiles(by_env)),
     )
 
 
@@ -123,7 +124,7 @@ def _measured(panel: Panel, target: float) -> MeasuredPanel:
     return MeasuredPanel(panel.env_id, end, tuple(curves))
 
 
-def on_grid(runs: Sequence[Run], axes: Sequence[np.ndarray], grid: np.ndarray) -> np.ndarray:
+def on_grid(runs: Sequence[MeasuredRun], axes: Sequence[np.ndarray], grid: np.ndarray) -> np.ndarray:
     """Returns of runs [S, X], from where all that have one have begun: the first to begin is not what the rest will be."""
     values = np.stack([carried(x, run.returns, grid, _until(run, x)) for run, x in zip(runs, axes, strict=True)])
     known = ~np.isnan(values)
@@ -137,36 +138,36 @@ def grid(axes: Iterator[np.ndarray]) -> np.ndarray:
     return np.linspace(0.0, max([x[-1] for x in axes if len(x)] or [1.0]), POINTS + 1)
 
 
-def _until(run: Run, x: np.ndarray) -> float:
+def _until(run: MeasuredRun, x: np.ndarray) -> float:
     """Where its last value ends to count."""
     if run.goal is not None:
         return np.inf
     return float(x[-1] + (x[-1] - x[-2])) if len(x) > 1 else float(x[-1]) if len(x) else 0.0
 
 
-def horizon(runs: Sequence[Run]) -> float:
+def horizon(runs: Sequence[MeasuredRun]) -> float:
     """The frames that every run covers which is over; one that stopped at its goal covers any."""
     begun = [run for run in runs if len(run.frames)]
     played = [run.frames[-1] for run in begun if run.finished and run.goal is None]
     return float(min(played) if played else max([run.frames[-1] for run in begun] or [0.0]))
 
 
-def run_average(run: Run, end: float) -> float:
+def run_average(run: MeasuredRun, end: float) -> float:
     """The return over the frames up to an end; not known of a run that is not that far."""
     covered = run.goal is not None or (len(run.frames) > 0 and run.frames[-1] >= end)
     return average(run.frames, run.returns, end) if covered else np.nan
 
 
-def reach(runs: Sequence[Run], target: float) -> Reach:
+def reach(runs: Sequence[MeasuredRun], target: float) -> Reach:
     first = [tuple(first_reach(x, run.returns, target) for x in (run.frames, run.seconds)) for run in runs]
     decided = [at for at, run in zip(first, runs, strict=True) if run.finished or np.isfinite(at[0])]
     return Reach(tuple(at[0] for at in decided), tuple(at[1] for at in decided), len(runs) - len(decided))
 
 
-def _profiles(found: Sequence[Panel]) -> Iterator[Profile]:
+def _profiles(by_env: Sequence[Panel]) -> Iterator[Profile]:
     """Of each name, over the environments that have it: they are the strata."""
     by_name: dict[str, list[Curve]] = {}
-    for panel in found:
+    for panel in by_env:
         for curve in panel.curves:
             by_name.setdefault(curve.name, []).append(curve)
     for name, curves in by_name.items():
@@ -180,11 +181,11 @@ def _profiles(found: Sequence[Panel]) -> Iterator[Profile]:
 
 def hole_values(curve: Curve) -> dict[str, dict[int, tuple[float, float]]]:
     """By hole, by place among the runs: value and spread."""
-    found: dict[str, dict[int, tuple[float, float]]] = {}
+    values: dict[str, dict[int, tuple[float, float]]] = {}
     for place, run in enumerate(curve.runs):
         for hole in run.holes:
-            found.setdefault(hole.name, {})[place] = (hole.value, hole.spread or 0.0)
-    return found
+            values.setdefault(hole.name, {})[place] = (hole.value, hole.spread or 0.0)
+    return values
 
 
 def hole_extent(values: Mapping[str, Mapping[int, tuple[float, float]]]) -> list[float]:

@@ -52,8 +52,8 @@ def _line(name: str, colour: int) -> dict[str, Any]:
 
 
 def _band_data(band: Band) -> dict[str, Any]:
-    told = {"y": band.value, "low": band.low, "high": band.high}
-    return {**{name: _short(values) for name, values in told.items()}, "counted": band.seeds.tolist()}
+    lines = {"y": band.value, "low": band.low, "high": band.high}
+    return {**{name: _short(values) for name, values in lines.items()}, "counted": band.seeds.tolist()}
 
 
 def _short(values: np.ndarray, digits: int = 5) -> list[float | None]:

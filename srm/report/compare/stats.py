@@ -23,7 +23,7 @@ Statistic = Callable[..., np.ndarray]  # (values, axis) -> values without that a
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SeedEstimate:
     """A number over seeds with its interval, which one seed alone does not have."""
 
     value: float
@@ -56,22 +56,22 @@ def interquartile_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 def bootstrap(strata: Sequence[np.ndarray], statistic: Statistic, draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray]:
     """Low and high, [...], of a statistic of runs [S, ...]; every stratum [S_i, ...] is drawn from by itself and keeps its share."""
-    chance = stream(0, "bootstrap")
-    chosen = [chance.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]  # [D, S_i] each
+    rng = stream(0, "bootstrap")
+    chosen = [rng.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]  # [D, S_i] each
     drawn = np.concatenate([stratum[index] for stratum, index in zip(strata, chosen, strict=True)], axis=1)
     low, high = np.quantile(statistic(drawn, axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
 
-def estimate(strata: Sequence[np.ndarray], statistic: Statistic = interquartile_mean) -> Estimate:
+def estimate(strata: Sequence[np.ndarray], statistic: Statistic = interquartile_mean) -> SeedEstimate:
     """Of runs [S_i] in strata, those that are not known left out."""
     known = [stratum[~np.isnan(stratum)] for stratum in strata]
     known = [stratum for stratum in known if len(stratum)]
     if not known:
-        return Estimate(np.nan, np.nan, np.nan)
+        return SeedEstimate(np.nan, np.nan, np.nan)
     together = np.concatenate(known)
     low, high = bootstrap(known, statistic) if len(together) > 1 else (np.nan, np.nan)
-    return Estimate(float(statistic(together, axis=0)), float(low), float(high))
+    return SeedEstimate(float(statistic(together, axis=0)), float(low), float(high))
 
 
 def band(

@@ -16,9 +16,9 @@ class Markup(str):
 
 def tag(name: str, /, *children: Markup | str | float | None, **attributes: str | float | bool | None) -> Markup:
     """`tag("td", "a < b", class_="number", data_row=3)`; children and attributes that are None or False are left out."""
-    told = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    listed = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     inside = join(children)
-    return Markup(f"<{name}{told}>" if name in _VOID else f"<{name}{told}>{inside}</{name}>")
+    return Markup(f"<{name}{listed}>" if name in _VOID else f"<{name}{listed}>{inside}</{name}>")
 
 
 def join(children: Iterable[Markup | str | float | None], between: str = "") -> Markup:

@@ -31,7 +31,7 @@ def interval(hole: Mapping[str, Any], scale: Scale) -> Markup:
     """The outer quantiles as a line, the inner ones as a bar, the value as a dot; all holes on one scale with zero."""
     quantiles = hole["quantiles"]
     low, lower, upper, high = (scale(quantiles[index]) for index in (0, 1, -2, -1))
-    middle, told = HEIGHT / 2, f"from {number(quantiles[0])} to {number(quantiles[-1])}"
+    middle, title = HEIGHT / 2, f"from {number(quantiles[0])} to {number(quantiles[-1])}"
     shapes = [
         _zero(scale, HEIGHT),
         tag("line", class_="outer", x1=low, x2=high, y1=middle, y2=middle),
@@ -40,21 +40,21 @@ def interval(hole: Mapping[str, Any], scale: Scale) -> Markup:
     ]
     return join(
         [
-            _picture(told, shapes, HEIGHT),
+            _picture(title, shapes, HEIGHT),
             tag("span", f"{number(quantiles[0])} … {number(quantiles[-1])}", class_="range"),
         ]
     )
 
 
-def dots(told: str, values: Sequence[float], scale: Scale, middle: float, colour: int) -> Markup:
+def dots(title: str, values: Sequence[float], scale: Scale, middle: float, colour: int) -> Markup:
     """One dot a seed on one line, and a stroke at their middle if there is one."""
     shapes = [tag("circle", class_="seed", cx=scale(value), cy=HEIGHT / 2, r=4) for value in values]
     if scale.low <= middle <= scale.high:
         shapes.append(tag("line", class_="middle", x1=scale(middle), x2=scale(middle), y1=3, y2=HEIGHT - 3))
-    return _coloured(_picture(told, [_zero(scale, HEIGHT), *shapes], HEIGHT), colour)
+    return _coloured(_picture(title, [_zero(scale, HEIGHT), *shapes], HEIGHT), colour)
 
 
-def spreads(told: str, values: Sequence[tuple[float, float]], scale: Scale, colour: int) -> Markup:
+def spreads(title: str, values: Sequence[tuple[float, float]], scale: Scale, colour: int) -> Markup:
     """One line a seed: a dot for its value, a stroke for one spread to either side."""
     height = APART * (len(values) + 1)
     shapes = [_zero(scale, height)]
@@ -62,7 +62,7 @@ def spreads(told: str, values: Sequence[tuple[float, float]], scale: Scale, colo
         low, high = (min(max(end, scale.low), scale.high) for end in (value - spread, value + spread))
         shapes.append(tag("line", class_="spread", x1=scale(low), x2=scale(high), y1=APART * row, y2=APART * row))
         shapes.append(tag("circle", class_="seed", cx=scale(value), cy=APART * row, r=3))
-    return _coloured(_picture(told, shapes, height), colour)
+    return _coloured(_picture(title, shapes, height), colour)
 
 
 def _zero(scale: Scale, height: float) -> Markup | None:
@@ -77,8 +77,8 @@ def _coloured(picture: Markup, colour: int) -> Markup:
     return tag("div", picture, class_="strip", style=f"--colour:var({colour_name(colour)})")
 
 
-def _picture(told: str, shapes: Sequence[Markup | None], height: float) -> Markup:
-    inside = join([tag("title", told), *shapes])
+def _picture(title: str, shapes: Sequence[Markup | None], height: float) -> Markup:
+    inside = join([tag("title", title), *shapes])
     return tag("svg", inside, viewBox=f"0 0 {WIDTH:g} {height:g}", width=WIDTH, height=height, role="img")
 
 

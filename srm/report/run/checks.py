@@ -29,23 +29,23 @@ def margins(machine: Machine, constraint: Constraint) -> Iterator[Margin]:
     for atom in constraint.atoms:
         rooms = []
         for row in atom.rows(machine.hole_names, machine.forms):
-            left = sum(float(coefficient) * values[name] for name, coefficient in row.coefficients.items())
-            room = float(row.bound) - left
+            value = sum(float(coefficient) * values[name] for name, coefficient in row.coefficients.items())
+            room = float(row.bound) - value
             rooms.append(-abs(room) if row.equality else room)
         if rooms:
             yield Margin(atom, min(rooms))
 
 
 def margin_table(machine: Machine, constraint: Constraint) -> Markup:
-    found = list(margins(machine, constraint))
-    widest = max([abs(margin.room) for margin in found] or [1.0]) or 1.0
+    listed = list(margins(machine, constraint))
+    widest = max([abs(margin.room) for margin in listed] or [1.0]) or 1.0
     rows = [
         [
             tag("td", tag("code", str(replace(margin.atom, label=None))), margin.atom.label and _label(margin.atom)),
             tag("td", _meter(margin.room / widest), tag("span", number(margin.room)), class_="number margin"),
             tag("td", _verdict(margin.room)),
         ]
-        for margin in found
+        for margin in listed
     ]
     return table(["condition", "margin", ""], rows, label=f"Margins of the constraint {constraint.name}")
 
@@ -66,10 +66,10 @@ def _verdict(room: float) -> Markup:
 
 def findings(check: Mapping[str, Any]) -> Markup:
     """Errors first, then warnings, then what was proved."""
-    found = sorted(check["findings"], key=lambda finding: SEVERITIES.index(finding["severity"]))
-    if not found:
+    ordered = sorted(check["findings"], key=lambda finding: SEVERITIES.index(finding["severity"]))
+    if not ordered:
         return tag("p", "Nothing was found.")
-    return tag("ul", *(_finding(finding) for finding in found), class_="findings")
+    return tag("ul", *(_finding(finding) for finding in ordered), class_="findings")
 
 
 def summary(check: Mapping[str, Any]) -> str:
@@ -87,9 +87,9 @@ def _finding(finding: Mapping[str, Any]) -> Markup:
     return tag("li", tag("span", severity, class_=f"badge {severity}"), about, example)
 
 
-def _witness(told: Mapping[str, Any]) -> Witness:
+def _witness(plain: Mapping[str, Any]) -> Witness:
     steps = tuple(
-        Step(**{"rule": None, **step, "events": tuple(step.get("events", ()))}) for step in told.get("steps", ())
+        Step(**{"rule": None, **step, "events": tuple(step.get("events", ()))}) for step in plain.get("steps", ())
     )
-    lists = {name: tuple(told.get(name, ())) for name in ("events", "atoms")}
-    return Witness(**{**told, **lists, "steps": steps})
+    lists = {name: tuple(plain.get(name, ())) for name in ("events", "atoms")}
+    return Witness(**{**plain, **lists, "steps": steps})

@@ -7,6 +7,7 @@ from typing import Any
 
 from srm.report.html.markup import Markup, table, tag
 from srm.report.html.numbers import number, whole
+from srm.report.html.parts import hole_head
 from srm.report.html.strip import Scale, interval
 
 
@@ -18,7 +19,7 @@ def posterior_table(posterior: Mapping[str, Any]) -> Markup:
     heads = ["hole", "value", "spread", percent, "demonstrated", "played", "set by"]
     rows = [
         [
-            tag("th", tag("code", f"?{hole['name']}", class_="hole"), scope="row"),
+            hole_head(hole["name"]),
             tag("td", number(hole["value"], 6), class_="number", data_value=hole["value"]),
             tag("td", f"± {number(hole['spread'], 2)}", class_="number"),
             tag("td", interval(hole, scale), class_="interval"),

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
@@ -15,18 +14,17 @@ from typing import Any
 from srm.errors import RunError
 from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
 from srm.experiment.solution import Solution
-from srm.machine.draw import svg
 from srm.machine.model import Constraint
-from srm.report.compare.collect import SURE
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, duration, number, share, whole
 from srm.report.html.page import Section, page
+from srm.report.html.parts import figures
 from srm.report.run.checks import findings, margin_table, summary
 from srm.report.run.holes import posterior_table
 from srm.report.run.paid import paid_tables
-from srm.report.run.read import SAMPLED, Columns, LearningRun, evenly, flattened, read_run
+from srm.report.run.parts import REPORT, command_line, configuration, drawing
+from srm.report.run.read import SAMPLED, SURE, Columns, LearningRun, evenly, read_run
 
-REPORT = "report.html"
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
 BASELINES = ("signs", "regression")  # ways of inferring that know no spread
 MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
@@ -72,15 +70,15 @@ def _header(run: LearningRun) -> Markup:
         tag("p", "Symbolic reward machines · learning run", class_="kind"),
         tag("h1", run.task, " ", tag("span", run.folder.resolve().name, class_="run")),
         tag("p", _sentence(run), class_="outcome"),
-        tag("dl", *_figures(run), class_="figures"),
-        tag("p", tag("code", _command(run)), class_="command") if run.config.get("command") else None,
+        figures(_figures(run)),
+        command_line(run.config),
     )
 
 
 def _sentence(run: LearningRun) -> Markup:
     known = run.summary or {name: run.last(name) for name in ("return", "success", "frames", "seconds")}
-    shown = _of_kind(run, "demonstration")
-    ground = f"From {counted(len(shown), 'demonstration')}" if shown else "From demonstrations"
+    demos = _of_kind(run, "demonstration")
+    ground = f"From {counted(len(demos), 'demonstration')}" if demos else "From demonstrations"
     holes = counted(len(run.machine.holes), "hole")
     reached = "no episode has ended"
     if known["return"] is not None:
@@ -105,9 +103,9 @@ def _seed(seed: Any) -> str | None:
     return None if seed is None else f" (seed {seed})"
 
 
-def _figures(run: LearningRun) -> Iterator[Markup]:
+def _figures(run: LearningRun) -> dict[str, str]:
     known = run.summary or {name: run.last(name) for name in ("return", "success", "frames", "seconds", "length")}
-    told = {
+    values = {
         "return": number(known["return"]),
         "solved": share(known["success"]),
         "steps an episode": number(known.get("length")),
@@ -116,14 +114,8 @@ def _figures(run: LearningRun) -> Iterator[Markup]:
         "frames a second": whole(known["frames"] / known["seconds"]) if known["seconds"] else "–",
     }
     if run.posterior and run.posterior.get("margin") is not None:
-        told["margin of the constraint"] = number(run.posterior["margin"])
-    for name, value in told.items():
-        yield tag("div", tag("dt", name), tag("dd", value))
-
-
-def _command(run: LearningRun) -> str:
-    command = run.config["command"]
-    return command if isinstance(command, str) else shlex.join(command)
+        values["margin of the constraint"] = number(run.posterior["margin"])
+    return values
 
 
 def _of_kind(run: LearningRun, kind: str) -> list[Mapping[str, Any]]:
@@ -136,8 +128,8 @@ def _of_kind(run: LearningRun, kind: str) -> list[Mapping[str, Any]]:
 
 def _sections(run: LearningRun) -> Iterator[Section | None]:
     goal = run.settings.get("stop_at")
-    asked = "" if goal is None else f" The dashed line is the return at which the run was to stop, {number(goal)}."
-    note = f"Means over the last hundred episodes.{asked}"
+    dashed = "" if goal is None else f" The dashed line is the return at which the run was to stop, {number(goal)}."
+    note = f"Means over the last hundred episodes.{dashed}"
     yield Section("curve", "Learning", tag("div", id="curve-charts"), note)
     yield Section(
         "holes",
@@ -151,7 +143,8 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _solution(run)
     yield _paid(run)
     yield _replay(run)
-    yield _configuration(run)
+    losses = tag("details", tag("summary", "Losses over time"), tag("div", id="loss-charts"))
+    yield configuration(run.settings, run.config.get("versions", {}), run.learnt or run.machine, losses)
 
 
 def _about_curves(run: LearningRun) -> str:
@@ -168,9 +161,7 @@ def _way(run: LearningRun) -> Any:
 
 
 def _machine(run: LearningRun) -> Section:
-    machine, kept = run.learnt or run.machine, _constraint(run)
-    drawing = Markup(svg(machine, constraint=kept.name if kept else None))
-    region = tag("div", drawing, class_="scroll drawing", role="region", aria_label="The machine, drawn", tabindex="0")
+    region = drawing(run.learnt or run.machine, _constraint(run))
     if run.posterior is None:
         return Section("machine", "Machine", region)
     if run.is_sampled:
@@ -180,8 +171,8 @@ def _machine(run: LearningRun) -> Section:
     if _way(run) not in BASELINES:
         note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
     if unexercised:
-        told = ", ".join(f"?{name}" for name in unexercised)
-        note += f" Nobody exercised {told}: the constraint alone set {'it' if len(unexercised) == 1 else 'them'}."
+        names = ", ".join(f"?{name}" for name in unexercised)
+        note += f" Nobody exercised {names}: the constraint alone set {'it' if len(unexercised) == 1 else 'them'}."
     return Section("machine", "Learnt machine", join([region, posterior_table(run.posterior)]), note)
 
 
@@ -189,7 +180,8 @@ def _posterior(run: LearningRun) -> Iterator[Section]:
     """What draws say of the holes, where they were drawn; Algorithm 1 has its table."""
     if not run.is_sampled or run.learnt is None:
         return
-    from srm.report.run.posterior import posterior_sections, read_summary, refuse_other_machine, warning
+    from srm.report.run.posterior import posterior_sections, warning
+    from srm.report.run.summary import read_summary, refuse_other_machine
 
     summary = read_summary(run.folder / POSTERIOR)
     refuse_other_machine(run.folder, summary, run.learnt)
@@ -203,9 +195,8 @@ def _constraint(run: LearningRun) -> Constraint | None:
     if run.posterior is None:
         return run.machine.constraint()
     name = run.posterior["constraint"]
-    return (
-        None if name is None else (run.learnt or run.machine).constraint(name)
-    )  # learnt: with the atoms against farming
+    machine = run.learnt or run.machine  # learnt: with the atoms against farming
+    return None if name is None else machine.constraint(name)
 
 
 def _checks(run: LearningRun) -> Section | None:
@@ -267,18 +258,3 @@ def _replay(run: LearningRun) -> Section | None:
         return None
     body = Markup((files("srm.report.html") / "assets" / "replay.html").read_text(encoding="utf-8"))
     return Section("replay", "Replay", body)
-
-
-def _configuration(run: LearningRun) -> Section:
-    parts = [
-        tag("details", tag("summary", "Settings"), _settings(run.settings, "Settings")),
-        tag("details", tag("summary", "Versions"), _settings(run.config.get("versions", {}), "Versions")),
-        tag("details", tag("summary", "Losses over time"), tag("div", id="loss-charts")),
-        tag("details", tag("summary", "The machine as text"), tag("pre", str(run.learnt or run.machine))),
-    ]
-    return Section("configuration", "Configuration", join(parts))
-
-
-def _settings(settings: Mapping[str, Any], label: str) -> Markup:
-    rows = [[tag("th", tag("code", name), scope="row"), tag("td", value)] for name, value in flattened(settings)]
-    return table(["name", "value"], rows, label=label, class_="settings")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from srm.infer.posterior.record import HoleRecord, PairRecord
 from srm.report.html.markup import Markup, join, tag
 from srm.report.html.numbers import number
+from srm.report.html.parts import hole_code
 
 WIDTH, EDGE, TOP, BASE = 260.0, 8.0, 6.0, 88.0  # of a hole's picture, in pixels
 BAR, LABELS, HEIGHT = 99.0, 120.0, 126.0
@@ -118,10 +119,10 @@ def pair(record: PairRecord) -> Markup:
         for column, count in enumerate(counts)
         if count
     ]
-    told = f"?{record.first} against ?{record.second}, correlation {number(record.correlation)}"
+    title = f"?{record.first} against ?{record.second}, correlation {number(record.correlation)}"
     x, y = across(0.0), up(0.0)
     shapes = [
-        tag("title", told),
+        tag("title", title),
         tag("rect", class_="frame", x=LEFT, y=TOP, width=SIDE, height=SIDE),
         tag("line", class_="zero", x1=x, x2=x, y1=TOP, y2=TOP + SIDE) if across.holds(0.0) else None,
         tag("line", class_="zero", x1=LEFT, x2=LEFT + SIDE, y1=y, y2=y) if up.holds(0.0) else None,
@@ -130,14 +131,7 @@ def pair(record: PairRecord) -> Markup:
     ]
     size = (LEFT + SIDE + EDGE, TOP + SIDE + BOTTOM)
     picture = tag("svg", *shapes, viewBox=f"0 0 {size[0]:g} {size[1]:g}", role="img")
-    names = join(
-        [
-            tag("code", f"?{record.first}", class_="hole"),
-            " → against ",
-            tag("code", f"?{record.second}", class_="hole"),
-            " ↑",
-        ]
-    )
+    names = join([hole_code(record.first), " → against ", hole_code(record.second), " ↑"])
     about = tag("figcaption", names, tag("span", f"correlation {number(record.correlation, 2)}", class_="range"))
     return tag("figure", about, picture)
 

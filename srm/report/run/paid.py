@@ -12,8 +12,9 @@ from srm.machine.model import Machine, Rule
 from srm.machine.terms import events_of
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import number, share, signed
+from srm.report.html.parts import hole_code
 
-Told = Mapping[str, Any]  # an episode of episodes.json
+RecordedEpisode = Mapping[str, Any]  # an episode of episodes.json
 KINDS = {"demonstration": "demonstrations", "policy": "policy episodes"}
 SHARED_HEADS = ("episode", "steps", "outcome", "return", "paid")
 
@@ -23,21 +24,21 @@ class Column:
     """Something that paid: its head, and what it paid in an episode (None: nothing)."""
 
     head: Markup
-    amount: Callable[[Told], float | None]
-    times: Callable[[Told], int]
+    amount: Callable[[RecordedEpisode], float | None]
+    times: Callable[[RecordedEpisode], int]
 
 
-def outcome(episode: Told) -> str:
+def outcome(episode: RecordedEpisode) -> str:
     if not episode["ended"]:
         return "time ran out"
     return "solved" if episode["return"] > 0 else "ended unsolved"
 
 
-def name_of(episode: Told) -> str:
+def name_of(episode: RecordedEpisode) -> str:
     return f"{'Demonstration' if episode['kind'] == 'demonstration' else 'Policy episode'} {episode['number']}"
 
 
-def paid_tables(machine: Machine, episodes: Sequence[Told]) -> Markup:
+def paid_tables(machine: Machine, episodes: Sequence[RecordedEpisode]) -> Markup:
     """Both tables, the second hidden until it is asked for; a page without its script shows both."""
     by_hole, by_rule = _hole_columns(machine, episodes), _rule_columns(machine, episodes)
     silent = [label for _, _, label in machine.rules if not any(label in episode["rules"] for episode in episodes)]
@@ -50,23 +51,23 @@ def paid_tables(machine: Machine, episodes: Sequence[Told]) -> Markup:
     )
 
 
-def _hole_columns(machine: Machine, episodes: Sequence[Told]) -> list[Column]:
+def _hole_columns(machine: Machine, episodes: Sequence[RecordedEpisode]) -> list[Column]:
     names = [*machine.hole_names, *([""] if any("" in episode["holes"] for episode in episodes) else [])]
 
     def column(name: str) -> Column:
-        head = tag("th", tag("code", f"?{name}", class_="hole") if name else "no hole", scope="col")
+        head = tag("th", hole_code(name) if name else "no hole", scope="col")
         return Column(head, lambda episode: episode["holes"].get(name), lambda _: 1)
 
     return [column(name) for name in names]
 
 
-def _rule_columns(machine: Machine, episodes: Sequence[Told]) -> list[Column]:
+def _rule_columns(machine: Machine, episodes: Sequence[RecordedEpisode]) -> list[Column]:
     def column(rule: Rule, label: str) -> Column:
-        shown = rule.name or " or ".join(dict.fromkeys(events_of(rule.guard))) or label
+        words = rule.name or " or ".join(dict.fromkeys(events_of(rule.guard))) or label
         node = label.rpartition(".")[0]
-        words = join([tag("span", node, class_="label") if node else None, tag("code", shown, class_="event")])
+        head = join([tag("span", node, class_="label") if node else None, tag("code", words, class_="event")])
         return Column(
-            tag("th", words, scope="col", title=f"{label}: {rule}"),
+            tag("th", head, scope="col", title=f"{label}: {rule}"),
             lambda episode: episode["rules"].get(label, (0, None))[1],
             lambda episode: episode["rules"].get(label, (0, None))[0],
         )
@@ -75,7 +76,7 @@ def _rule_columns(machine: Machine, episodes: Sequence[Told]) -> list[Column]:
     return [column(rule, label) for _, rule, label in machine.rules if label in fired]
 
 
-def _table(columns: Sequence[Column], episodes: Sequence[Told], label: str) -> Markup:
+def _table(columns: Sequence[Column], episodes: Sequence[RecordedEpisode], label: str) -> Markup:
     amounts = [column.amount(episode) for column in columns for episode in episodes]
     most = max((abs(amount) for amount in amounts if amount), default=1.0)
     rows: list[list[Markup]] = []
@@ -87,7 +88,7 @@ def _table(columns: Sequence[Column], episodes: Sequence[Told], label: str) -> M
     return table([*SHARED_HEADS, *(column.head for column in columns)], rows, label=label, class_="paid")
 
 
-def _row(index: int, episode: Told, columns: Sequence[Column], most: float) -> list[Markup]:
+def _row(index: int, episode: RecordedEpisode, columns: Sequence[Column], most: float) -> list[Markup]:
     name = name_of(episode)
     opened = tag("a", name, href="#replay", data_episode=index, title=f"replay {name}, seed {episode['seed']}")
     solved = outcome(episode)
@@ -101,7 +102,7 @@ def _row(index: int, episode: Told, columns: Sequence[Column], most: float) -> l
     ]
 
 
-def _cells(columns: Sequence[Column], episode: Told, most: float) -> Iterator[Markup]:
+def _cells(columns: Sequence[Column], episode: RecordedEpisode, most: float) -> Iterator[Markup]:
     for column in columns:
         amount, times = column.amount(episode), column.times(episode)
         yield _amount(amount, most, f"×{times}" if times > 1 else "")
@@ -117,7 +118,7 @@ def _amount(amount: float | None, most: float, note: str = "") -> Markup:
     return tag("td", signed(amount), times, class_=f"number heat {kind}", style=f"--heat:{depth:.2f}")
 
 
-def _mean_row(kind: str, columns: Sequence[Column], episodes: Sequence[Told], most: float) -> list[Markup]:
+def _mean_row(kind: str, columns: Sequence[Column], episodes: Sequence[RecordedEpisode], most: float) -> list[Markup]:
     def mean(values: Sequence[float]) -> float:
         return sum(values) / len(values)
 

@@ -1,34 +1,19 @@
-"""What a posterior says of a machine's holes: the page of an inference, and the same parts for the page of a learning run.
-
-`write_posterior_report` reads the folder of an inference and writes report.html into it. Pictures are drawn here, without scripts.
-"""
+"""What a posterior says of a machine's holes, as sections: of the page of an inference, and of that of a learning run."""
 
 from __future__ import annotations
 
-import json
-import math
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-from srm.errors import RunError
-from srm.experiment.config import from_plain
-from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
-from srm.infer.posterior.record import KIND, DecidingStep, HoleRecord, Summary
+from srm.infer.posterior.record import DecidingStep, HoleRecord, PressedAtom, Summary
 from srm.machine.checks.constraint import row_text
-from srm.machine.draw import svg
 from srm.machine.model import Atom, Constraint, Machine
-from srm.machine.parse import load
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, share, signed, whole
-from srm.report.html.page import Section, page
+from srm.report.html.page import Section
+from srm.report.html.parts import hole_code, hole_head, right
 from srm.report.run.marginals import amount, interval, marginal, pair
-from srm.report.run.read import flattened
 
-REPORT = "report.html"
-AGAIN = "infer again with this version"
 GROUNDS = {
     "demonstrations": "demonstrations",
     "play": "play",
@@ -36,89 +21,7 @@ GROUNDS = {
     "prior": "the prior alone",
     "nothing reads it": "nothing reads it",
 }
-SURE = ("demonstrations", "play")
-
-
-def write_posterior_report(folder: Path) -> Path:
-    """Writes the page of an inference into its folder, and returns where."""
-    path = folder / REPORT
-    config, learnt = read_config(folder), load(folder / LEARNT)
-    summary = read_summary(folder / POSTERIOR)
-    refuse_other_machine(folder, summary, learnt)
-    write_bytes(path, posterior_page(folder, config, load(folder / MACHINE), learnt, summary).encode())
-    return path
-
-
-def read_summary(path: Path) -> Summary:
-    """What posterior.json says; anything that this version would not write is refused."""
-    try:
-        content = json.loads(path.read_text(), parse_float=_finite, parse_constant=_finite)
-    except (ValueError, OSError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise RunError(f"{path} cannot be read: {problem}; {AGAIN}") from None
-    if not isinstance(content, dict) or content.pop("kind", None) != KIND:
-        raise RunError(f"{path} is not a posterior; {AGAIN}")
-    try:
-        return from_plain(Summary, content, str(path))
-    except RunError as problem:
-        raise RunError(f"{problem}; {AGAIN}") from None
-
-
-def refuse_other_machine(folder: Path, summary: Summary, machine: Machine) -> None:
-    if tuple(hole.name for hole in summary.holes) != machine.hole_names:
-        raise RunError(f"{folder}: {POSTERIOR} speaks of other holes than {LEARNT}; {AGAIN}")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
-    return value
-
-
-# The page of an inference
-
-
-def posterior_page(folder: Path, config: Mapping[str, Any], machine: Machine, learnt: Machine, summary: Summary) -> str:
-    kept = learnt.constraint() if summary.constraint is not None else None
-    drawing = Markup(svg(learnt, constraint=kept.name if kept else None))
-    region = tag("div", drawing, class_="scroll drawing", role="region", aria_label="The machine, drawn", tabindex="0")
-    sections = [
-        *posterior_sections(summary, learnt, kept),
-        Section(
-            "machine",
-            "Machine with the inferred values",
-            region,
-            "What pays is the peak of the posterior: what explains the demonstrations best, with no larger numbers than that takes.",
-        ),
-        _configuration(config, learnt),
-    ]
-    return page(f"{machine.name}: what its holes are worth", _header(folder, config, summary), sections, (), {})
-
-
-def _header(folder: Path, config: Mapping[str, Any], summary: Summary) -> Markup:
-    figures = {
-        "holes": whole(len(summary.holes)),
-        "set by evidence": whole(sum(hole.set_by in SURE for hole in summary.holes)),
-        "demonstrations": whole(summary.demonstrations),
-        "demonstrated steps": whole(summary.demonstrated_steps),
-        "steps of play": whole(summary.played_steps),
-        "sweeps": whole(summary.convergence.sweeps),
-    }
-    command = config.get("command")
-    return tag(
-        "header",
-        tag("p", "Symbolic reward machines · inference", class_="kind"),
-        tag("h1", summary.machine, " ", tag("span", folder.resolve().name, class_="run")),
-        warning(summary),
-        tag("p", _sentence(config, summary), class_="outcome"),
-        tag(
-            "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in figures.items()), class_="figures"
-        ),
-        tag("p", tag("code", command if isinstance(command, str) else shlex.join(command)), class_="command")
-        if command
-        else None,
-    )
+BY_EVIDENCE = ("demonstrations", "play")
 
 
 def warning(summary: Summary) -> Markup | None:
@@ -132,31 +35,6 @@ def warning(summary: Summary) -> Markup | None:
         "Give more --posterior.sweeps.",
         class_="outcome",
     )
-
-
-def _sentence(config: Mapping[str, Any], summary: Summary) -> str:
-    holes = counted(len(summary.holes), "hole")
-    shown = counted(summary.demonstrations, "demonstration")
-    kept = f"constraint {summary.constraint}" if summary.constraint else "no constraint"
-    added = f", with {counted(len(summary.added), 'atom')} added against farming" if summary.added else ""
-    return (
-        f"What {shown} and {counted(summary.played_steps, 'step')} of play in {config.get('env_id')} say of the {holes} "
-        f"of machine {summary.machine}, under {kept}{added}."
-    )
-
-
-def _configuration(config: Mapping[str, Any], learnt: Machine) -> Section:
-    parts = []
-    for title, values in (("Settings", config.get("inference", {})), ("Versions", config.get("versions", {}))):
-        rows = [[tag("th", tag("code", name), scope="row"), tag("td", value)] for name, value in flattened(values)]
-        parts.append(
-            tag("details", tag("summary", title), table(["name", "value"], rows, label=title, class_="settings"))
-        )
-    parts.append(tag("details", tag("summary", "The machine as text"), tag("pre", str(learnt))))
-    return Section("configuration", "Configuration", join(parts))
-
-
-# Parts that the page of a learning run has too
 
 
 def posterior_sections(summary: Summary, learnt: Machine, kept: Constraint | None) -> Iterator[Section]:
@@ -184,7 +62,7 @@ def _marginals(summary: Summary) -> Section:
             "figure",
             tag(
                 "figcaption",
-                tag("code", f"?{hole.name}", class_="hole"),
+                hole_code(hole.name),
                 tag("b", amount(hole.mean, hole.decimals)),
                 tag("span", interval(hole), class_="range"),
             ),
@@ -198,22 +76,19 @@ def _marginals(summary: Summary) -> Section:
 
 
 def _table(summary: Summary) -> Markup:
-    heads = [
-        "hole",
-        *(
-            tag("th", name, scope="col", class_="number")
-            for name in ("pays", "mean", "90 % interval", "ratio", "narrower")
-        ),
-    ]
+    heads = ["hole", *map(right, ("pays", "mean", "90 % interval", "ratio", "narrower"))]
     rows = [
         [
-            tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="row"),
+            hole_head(hole.name),
             tag("td", amount(hole.value, hole.decimals), class_="number", data_value=hole.value),
             tag("td", amount(hole.mean, hole.decimals), class_="number"),
             tag("td", interval(hole), class_="number"),
             tag("td", "–" if hole.ratio is None else amount(hole.ratio), class_="number"),
             tag("td", share(hole.narrower), class_="number"),
-            tag("td", tag("span", GROUNDS[hole.set_by], class_="badge" if hole.set_by in SURE else "badge warning")),
+            tag(
+                "td",
+                tag("span", GROUNDS[hole.set_by], class_="badge" if hole.set_by in BY_EVIDENCE else "badge warning"),
+            ),
         ]
         for hole in summary.holes
     ]
@@ -227,8 +102,8 @@ def _table(summary: Summary) -> Markup:
 
 
 def _deciding(summary: Summary) -> Section:
-    right = [tag("th", name, scope="col", class_="number") for name in ("demonstration", "step", "alike", "weight")]
-    heads = ["hole", *right[:2], "what happened", "rule", *right[2:]]
+    place, weight = map(right, ("demonstration", "step")), map(right, ("alike", "weight"))
+    heads = ["hole", *place, "what happened", "rule", *weight]
     rows = [row for hole in summary.holes for row in _deciding_rows(hole)]
     note = (
         "The demonstrated steps that moved each hole most. The weight is in the hole's own units: how much lower its mean "
@@ -245,7 +120,7 @@ def _deciding(summary: Summary) -> Section:
 
 def _deciding_rows(hole: HoleRecord) -> Iterator[list[Markup]]:
     for place, step in enumerate(hole.steps):
-        name = tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="rowgroup", rowspan=len(hole.steps))
+        name = tag("th", hole_code(hole.name), scope="rowgroup", rowspan=len(hole.steps))
         yield [
             *([name] if place == 0 else []),
             tag("td", step.demonstration + 1, class_="number"),
@@ -291,7 +166,7 @@ def _row_texts(machine: Machine, kept: Constraint | None) -> set[str]:
     }
 
 
-def _atom_row(atom: Atom, machine: Machine, is_added: bool, pressed: Mapping[str, Any]) -> list[Markup]:
+def _atom_row(atom: Atom, machine: Machine, is_added: bool, pressed: Mapping[str, PressedAtom]) -> list[Markup]:
     gains = [
         pressed[text].gain for row in atom.rows(machine.hole_names, machine.forms) if (text := row_text(row)) in pressed
     ]
@@ -308,26 +183,26 @@ def _press(gain: float) -> Markup:
 
 
 def _convergence(summary: Summary) -> Section:
-    asked = summary.convergence
-    heads = ["hole", *(tag("th", name, scope="col", class_="number") for name in ("R-hat", "independent draws"))]
+    convergence = summary.convergence
+    heads = ["hole", *map(right, ("R-hat", "independent draws"))]
     rows = [
         [
-            tag("th", tag("code", f"?{hole.name}", class_="hole"), scope="row"),
+            hole_head(hole.name),
             _judged(
                 "∞" if hole.r_hat is None else f"{hole.r_hat:.3f}",
-                hole.r_hat is not None and hole.r_hat <= asked.largest_r_hat,
+                hole.r_hat is not None and hole.r_hat <= convergence.largest_r_hat,
             ),
             _judged(
                 "–" if hole.effective is None else whole(hole.effective),
-                (hole.effective or 0.0) >= asked.least_effective,
+                (hole.effective or 0.0) >= convergence.least_effective,
             ),
         ]
         for hole in summary.holes
     ]
-    verdict = "converged" if asked.converged else "has NOT converged: give more --posterior.sweeps"
+    verdict = "converged" if convergence.converged else "has NOT converged: give more --posterior.sweeps"
     note = (
-        f"After {counted(asked.sweeps, 'sweep')}: {verdict}. Asked of every hole: an R-hat of at most {asked.largest_r_hat:g} "
-        f"between independent ensembles, and {whole(asked.least_effective)} independent draws."
+        f"After {counted(convergence.sweeps, 'sweep')}: {verdict}. Asked of every hole: an R-hat of at most {convergence.largest_r_hat:g} "
+        f"between independent ensembles, and {whole(convergence.least_effective)} independent draws."
     )
     return Section("convergence", "Convergence", table(heads, rows, label="Convergence of each hole"), note)
 

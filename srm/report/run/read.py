@@ -24,6 +24,7 @@ REQUIRED = {  # what a page reads of each
     SUITE: ("title", "curves"),
     SUMMARY: ("frames", "seconds", "return", "success"),
 }
+SURE = 100  # episodes that a return is the mean of
 SAMPLED = "posterior"  # the kind of a posterior.json that holds draws' summaries; Algorithm 1 writes none, or its own
 Columns = Mapping[str, list[float | None]]  # of the log, by name; None: not known
 
@@ -150,11 +151,11 @@ def read_json(path: Path) -> Mapping[str, Any] | None:
     return content
 
 
-def require(path: Path, found: Container[str]) -> None:
+def require(path: Path, content: Container[str]) -> None:
     required = REQUIRED[path.name]
-    if isinstance(found, Mapping) and found.get("kind") == SAMPLED:
+    if isinstance(content, Mapping) and content.get("kind") == SAMPLED:
         required = ("constraint", "holes")
-    missing = [name for name in required if name not in found]
+    missing = [name for name in required if name not in content]
     if missing:
         raise RunError(f"{path} has no {', '.join(missing)}, so another version wrote it; learn again with this one")
 

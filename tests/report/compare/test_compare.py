@@ -16,7 +16,8 @@ import pytest
 
 from srm.cli import main
 from srm.errors import RunError
-from srm.report.compare.collect import common_folder, find_runs, panels, sure
+from srm.report.compare.collect import common_folder, find_runs, sure
+from srm.report.compare.curves import panels
 from srm.report.compare.figures import palette
 from srm.report.compare.keep import thinned
 from srm.report.compare.measure import compare, horizon, on_grid, reach

@@ -16,9 +16,10 @@ from srm.cli import main
 from srm.errors import RunError
 from srm.infer.posterior.record import HoleRecord, PressedAtom, Summary
 from srm.machine.parse import load
+from srm.report.run.inference import posterior_page, write_posterior_report
 from srm.report.run.learning import write_report
 from srm.report.run.marginals import marginal, pair
-from srm.report.run.posterior import posterior_page, read_summary, write_posterior_report
+from srm.report.run.summary import read_summary
 from tests.report.look import NARROW, WIDE, look_at
 
 EVIL = "<script>alert(1)</script>"

@@ -10,7 +10,8 @@ import pytest
 
 from srm.cli import main
 from srm.errors import RunError
-from srm.report.run.learning import REPORT, sampled
+from srm.report.run.learning import sampled
+from srm.report.run.parts import REPORT
 from srm.report.run.read import read_log, read_run
 
 

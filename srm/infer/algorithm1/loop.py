@@ -1,4 +1,13 @@
-"""Algorithm 1: infer the holes of a machine from demonstrations while a policy is trained on it. The numbers are its lines.
+"""Algorithm 1: infer the holes of a machine from demonstrations while a policy is trained on it. The numbers are its lines:
+
+    1   again and again
+    2       play the policy pi_A                                    `Policy.collect`
+    3       pay its play by l*, the most likely machine             `Holes.pay`
+    4       update the policy                                       `Policy.update`
+    5       draw K machines l_k by q                                `Holes.begin`, which does lines 5 to 8:
+    6       make the discriminator D_eps of f and pi_A              `Concretizer.learn`
+    7       train f by J_adv and J_soft
+    8       train q by J_soft and J_con
 
 The loop yields rounds; whoever runs it logs, draws progress and writes files, and stops by not asking for the next.
 """

@@ -164,16 +164,21 @@ class RewardNet(nn.Module):
 
         `rows` [S * N] of the views are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
         """
+        # See: what looks alike is looked at once
         steps, count = begins.shape
         _, first, alike = np.unique(views.alike[rows], return_index=True, return_inverse=True)
-        seen = self.trunk(views.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
+        encoded = self.trunk(views.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
+
+        # Remember
         kept = (~begins).float()[..., None] * self.config.memory
         hidden, memories = [], [memory]
         for t in range(steps):
             h, c = (memories[-1] * kept[t]).split(self.config.units, dim=1)
-            h, c = self.lstm(seen[t], (h, c))
+            h, c = self.lstm(encoded[t], (h, c))
             hidden.append(h)
             memories.append(torch.cat([h, c], dim=1))
+
+        # Judge
         logits = self.head(torch.stack(hidden).flatten(0, 1)).view(steps, count, -1)
         if self.config.logits == "sigmoid":
             logits = torch.sigmoid(logits)

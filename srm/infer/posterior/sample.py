@@ -130,15 +130,20 @@ def draw(
     history: list[Floats] = []
     look = min(config.first_look, config.sweeps)
     while True:
+        # Sweep
         while len(history) < look:
             sweep(prior, density, walkers, values, rng)
             history.append(walkers.copy())
         look = min(look + max(1, look // 3), config.sweeps)
+
+        # Compare the second halves of the ensembles
         kept = np.stack(history[len(history) // 2 :])  # [S, C, W, D]
         by_hole = np.moveaxis(kept[:: 1 + len(kept) // COMPARED], 0, -1)  # [C, W, D, S]
         holes = range(prior.dimensions - 1)
         hats = np.array([r_hat(by_hole[:, :, hole]) for hole in holes])
         sizes = np.array([effective_size(by_hole[:, :, hole]) for hole in holes])
+
+        # Enough?
         points = prior.rounded(kept.reshape(-1, prior.dimensions))
         draws = Draws(points[:, :-1], points[:, -1], hats, sizes, len(history), walkers)
         if draws.converged or len(history) >= config.sweeps:

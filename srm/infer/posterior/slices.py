@@ -64,6 +64,7 @@ def _slice(
     for _ in range(MOST_SHRINKS):
         if len(waiting) == 0:
             break
+        # Try a point of what is left of each chord
         t = low[waiting] + rng.random(len(waiting)) * (high - low)[waiting]
         candidates = x[waiting] + t[:, None] * direction[waiting]
         rounded = prior.rounded(candidates)
@@ -71,6 +72,8 @@ def _slice(
         values = np.full(len(waiting), -np.inf)
         if inside.any():  # only there: outside its constraint a machine may contradict itself
             values[inside] = density(rounded[inside])
+
+        # Take it, or shrink the chord towards where the walker stands
         accepted = values >= height[waiting]
         done = waiting[accepted]
         moved[done], moved_value[done] = candidates[accepted], values[accepted]

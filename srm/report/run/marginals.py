@@ -119,6 +119,8 @@ def pair(record: PairRecord) -> Markup:
         for column, count in enumerate(counts)
         if count
     ]
+
+    # Cells, and the axes of 0 where they lie within
     title = f"?{record.first} against ?{record.second}, correlation {number(record.correlation)}"
     x, y = across(0.0), up(0.0)
     shapes = [
@@ -129,6 +131,8 @@ def pair(record: PairRecord) -> Markup:
         tag("g", *cells, class_="cells", shape_rendering="crispEdges"),
         *_ends(across, up),
     ]
+
+    # The picture and what stands below it
     size = (LEFT + SIDE + EDGE, TOP + SIDE + BOTTOM)
     picture = tag("svg", *shapes, viewBox=f"0 0 {size[0]:g} {size[1]:g}", role="img")
     names = join([hole_code(record.first), " → against ", hole_code(record.second), " ↑"])

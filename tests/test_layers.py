@@ -16,7 +16,7 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "chance extension extras processes settings",
+    "chance extension extras settings",
     "machine",
     "trajectory",
     "task",

@@ -10,10 +10,10 @@ from srm.chance import stream
 from srm.errors import SettingError
 from srm.experiment.learning_settings import Learning
 from srm.experiment.training import Training
-from srm.infer.imitation import ImitationConfig
-from srm.infer.loop import InferConfig
-from srm.infer.reward_net import RewardNetConfig
-from srm.infer.sampler import SamplerConfig
+from srm.infer.algorithm1.gaussian import SamplerConfig
+from srm.infer.algorithm1.loop import InferConfig
+from srm.infer.algorithm1.reward_net import RewardNetConfig
+from srm.infer.baselines.imitation import ImitationConfig
 from srm.train.agac import AgacConfig
 from srm.train.bc import CloneConfig
 from srm.train.nn.nets import NetConfig

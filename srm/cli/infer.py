@@ -33,7 +33,7 @@ class Infer:
     """where the results are written; runs/TASK-MACHINE-infer-seedN unless given, with a number if that is taken"""
 
     def run(self) -> int:
-        from srm.report.posterior import write_posterior_report
+        from srm.report.run.inference import write_posterior_report
 
         start, asked = time.monotonic(), self.inference
         inputs = read_inputs(asked)

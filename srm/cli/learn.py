@@ -28,8 +28,8 @@ from srm.errors import RunError
 from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
 from srm.experiment.learning_settings import Learning
 from srm.experiment.run import checkpoints
-from srm.report.learning import write_report
-from srm.report.posterior import read_summary
+from srm.report.run.learning import write_report
+from srm.report.run.summary import read_summary
 from srm.train.episodes import of_few
 
 

@@ -26,11 +26,23 @@ def read_rollout(
     program: Program, vocabulary: Vocabulary, rollout: Rollout, carry: symbolic.Carry | None = None
 ) -> tuple[symbolic.Residual, symbolic.Carry]:
     """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
+    return walk_rollout(program, rollout, read_events(vocabulary, rollout), carry)
+
+
+def read_events(vocabulary: Vocabulary, rollout: Rollout) -> Events:
+    """What happened in a rollout; what proofs could not rely on is refused."""
     events = vocabulary.read(rollout)
     if not isinstance(events, Events):
-        told = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
-        raise TrajectoryError(f"{told}; it must return srm.trajectory.Events, as docs/own_task.md shows")
+        returned = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
+        raise TrajectoryError(f"{returned}; it must return srm.trajectory.Events, as docs/own_task.md shows")
     _refuse_two_acts(vocabulary.words, events)
+    return events
+
+
+def walk_rollout(
+    program: Program, rollout: Rollout, events: Events, carry: symbolic.Carry | None = None
+) -> tuple[symbolic.Residual, symbolic.Carry]:
+    """The same as `read_rollout`, of events that were read already."""
     return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
 
 

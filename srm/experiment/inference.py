@@ -1,8 +1,8 @@
 """The ways to fill a machine's holes while a policy is trained, behind one interface, and what each leaves behind.
 
 posterior     draws from the posterior itself (`srm.infer.posterior`)
-algorithm1    the paper's reward net and variational sampler (`srm.infer.loop`)
-signs, regression   baselines that take a fraction of a second (`srm.infer.baselines`)
+algorithm1    the paper's reward net and variational sampler (`srm.infer.algorithm1.loop`)
+signs, regression   baselines that take a fraction of a second (`srm.infer.baselines.fixed`)
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.baselines import FixedHoles
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import Holes, InferConfig
+from srm.infer.algorithm1.background import BackgroundInference, InlineInference
+from srm.infer.algorithm1.concretizer import InferenceProblem
+from srm.infer.algorithm1.loop import Holes, InferConfig
+from srm.infer.algorithm1.variational import QUANTILES, exercised, summarise_q
+from srm.infer.baselines.fixed import FixedHoles
+from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior import store
-from srm.infer.posterior.evidence import Side, demonstrated_side
+from srm.infer.posterior.evidence import EvidenceSide, demonstrated_side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
-from srm.infer.variational import QUANTILES, exercised, posterior
 from srm.machine.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
@@ -106,10 +107,11 @@ class HoleInference:
             )
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, vocabulary, shown, self.seed)
-        problem = Problem(
+        problem = InferenceProblem.of(
             self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
         )
-        return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+        two_cores = (cores or len(os.sched_getaffinity(0))) > 1
+        return (BackgroundInference if two_cores else InlineInference)(problem, vocabulary)
 
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
@@ -133,7 +135,7 @@ class HoleInference:
         program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
         demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
         played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
-        drawn_q = posterior(
+        drawn_q = summarise_q(
             self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
         )
         decided = guard_holes(self.machine)
@@ -175,7 +177,7 @@ def check_solution(
 ) -> Solution | None:
     """The condition under one assignment [H]; None: no episode of the policy came to its end."""
     program = Program(machine, vocabulary.words)
-    shown, mine = Side.of(program, vocabulary, demonstrated), Side.of(program, vocabulary, played)
+    shown, mine = EvidenceSide.of(program, vocabulary, demonstrated), EvidenceSide.of(program, vocabulary, played)
     if not mine.whole.any() or not shown.whole.any():
         return None
     paid = [side.pay(values[None])[0] for side in (shown, mine)]

@@ -55,8 +55,8 @@ from srm.experiment.training import (
     held_to,
     net_weights,
 )
+from srm.infer.algorithm1.loop import Round, infer
 from srm.infer.belief import Belief
-from srm.infer.loop import Round, infer
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.live import LivePosterior
 from srm.infer.project import Floats

@@ -17,7 +17,7 @@ from srm.experiment.run import (
 from srm.experiment.training import (
     NO_CONSTRAINT,
 )
-from srm.infer.loop import InferConfig
+from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.check import refuse_unfit
 from srm.machine.model import Constraint, Machine

@@ -36,8 +36,8 @@ from srm.experiment.run import (
     refuse_taken,
     write_weights,
 )
-from srm.infer.imitation import Imitation, ImitationConfig, Kind
-from srm.infer.random_holes import filled
+from srm.infer.baselines.imitation import Imitation, ImitationConfig, Kind
+from srm.infer.baselines.random_holes import filled
 from srm.machine.check import refuse_unfit
 from srm.machine.model import Machine, held_to
 from srm.machine.parse import find_machine, load

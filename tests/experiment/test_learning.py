@@ -15,7 +15,7 @@ from srm.experiment.learning import LearningRun
 from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.loop import InferConfig
+from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.parse import find_machine
 from srm.task import demos

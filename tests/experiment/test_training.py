@@ -16,7 +16,7 @@ from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun
 from srm.extras import DISTRIBUTION
-from srm.infer.imitation import ImitationConfig
+from srm.infer.baselines.imitation import ImitationConfig
 from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import find_task

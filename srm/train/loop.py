@@ -25,7 +25,7 @@ class TrainRound:
     losses: dict[str, float]
 
 
-def train(learner: Learner, pay: Pay, frames: int) -> Iterator[TrainRound]:
+def train(learner: Learner, payer: Pay, frames: int) -> Iterator[TrainRound]:
     """Until the learner has played so many frames."""
     book = EpisodeBook(learner.player.envs.count)
     while learner.frames < frames:
@@ -34,16 +34,16 @@ def train(learner: Learner, pay: Pay, frames: int) -> Iterator[TrainRound]:
         rollout = batch.rollout
 
         # Pay
-        paid = pay(batch)
-        if not np.isfinite(paid[rollout.real]).all():
+        pay = payer(batch)
+        if not np.isfinite(pay[rollout.real]).all():
             raise NotFinite(f"round {learner.rounds}: the pay is not finite")
 
         # Learn
         try:
-            losses = learner.update(batch, paid)
+            losses = learner.update(batch, pay)
         except NotFinite as problem:
             raise NotFinite(f"round {learner.rounds}: {problem}") from None
-        mean_pay = float(paid[rollout.real].mean())
+        mean_pay = float(pay[rollout.real].mean())
         yield TrainRound(learner.rounds, learner.frames, rollout, mean_pay, book.read(rollout), losses)
 
 

@@ -21,7 +21,7 @@ class Visits:
     def __init__(self, kind: StateKind) -> None:
         self._kind = kind
         self._episode_start: Mask | None = None  # [B] of the next rollout's first observation
-        self._changes: np.ndarray | None = None  # [B] hash of the changed cells before it
+        self._changes: np.ndarray | None = None  # [B] what the keys carry over to it
         self._counts: list[dict[int, int]] = []
 
     def count(self, rollout: Rollout) -> np.ndarray:

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from srm.errors import TaskError
 from srm.task.minigrid_cells import MINIGRID_CELLS
 from srm.train.nn import kernels
 from srm.train.nn.grid_conv import CellConvolutions, LinearElu, Window, blank_frame, windows
@@ -116,10 +115,3 @@ def test_fixed_weights_say_the_same_and_are_forgotten_after() -> None:
         net.first += 1
         net.later[0] += 1
     assert not torch.allclose(net(codes, rows), before)
-
-
-def test_a_view_with_other_things_than_minigrids_is_refused() -> None:
-    view = np.zeros((1, 7, 7, 3), np.uint8)
-    view[0, 3, 3, 0] = 11
-    with pytest.raises(TaskError, match="--net mlp"):
-        MINIGRID_CELLS.encode(view)

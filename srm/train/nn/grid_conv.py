@@ -151,13 +151,13 @@ class _Convolve(torch.autograd.Function):
 
         # From the last convolution back to the second
         for index in reversed(range(len(others))):
-            x, y, turned = outputs[index], outputs[index + 1], later[index].transpose(1, 2).contiguous()
+            x, y, transpose = outputs[index], outputs[index + 1], later[index].transpose(1, 2).contiguous()
             of_x = torch.zeros_like(x)
             kernels.convolve_backward(
                 _flat(of_y),
                 _flat(y),
                 x.numpy(),
-                _flat(turned),
+                _flat(transpose),
                 others[index].taps,
                 _flat(of_x),
                 _flat(of_later[index]),

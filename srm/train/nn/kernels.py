@@ -211,8 +211,8 @@ def convolve(x, weight, bias, taps, out):
 
 
 @njit(cache=True)
-def convolve_backward(gradient, y, x, turned, taps, of_x, of_weight, of_bias):
-    """Adds to `of_x`, `of_weight` and `of_bias` what `gradient` owes to them, of the convolution by the transpose of `turned`.
+def convolve_backward(gradient, y, x, transpose, taps, of_x, of_weight, of_bias):
+    """Adds to `of_x`, `of_weight` and `of_bias` what `gradient` owes to them, of a convolution whose weight has this `transpose`.
 
     `gradient` and y are as `out` of `convolve`, all are flat but x, and gradient is overwritten by that before ELU.
     """
@@ -226,7 +226,7 @@ def convolve_backward(gradient, y, x, turned, taps, of_x, of_weight, of_bias):
             of = np.intp(taps[q, 0]) * _SQUARE
             of_y = np.intp(taps[q, 1]) * FILTERS + begin * width
             at = np.intp(taps[q, 2]) * FILTERS + begin * cells
-            _products(of_x, at, cells, gradient, of_y, width, turned, of, count)
+            _products(of_x, at, cells, gradient, of_y, width, transpose, of, count)
             for i in range(0, FILTERS, 2):
                 _product_2(of_weight, of + i * FILTERS, FILTERS, x, at + i, 1, cells, gradient, of_y, width, count)
 

@@ -52,3 +52,10 @@ class PaysByBelief:
         self._events = read_events(self.vocabulary, rollout)
         self._residual, self._carry = walk_rollout(self.program, rollout, self._events, self._carry)
         return batched.pay(self._residual, self.belief.mode[None]).dense()[0]
+
+    def finish(self) -> dict[str, float]:
+        """Nothing is waited for, unless it is inferred in the background."""
+        return {}
+
+    def close(self) -> None:
+        """Ends what was begun beside this process."""

@@ -67,9 +67,6 @@ class InlineInference(PaysByBelief):
         self._concretizer.load(arrays)
         self.belief = self._concretizer.belief()
 
-    def close(self) -> None:
-        pass
-
 
 class BackgroundInference(PaysByBelief):
     """f and q learn in a process of their own."""

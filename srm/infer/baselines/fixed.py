@@ -120,12 +120,6 @@ class FixedHoles(PaysByBelief):
     ) -> None:
         pass
 
-    def finish(self) -> dict[str, float]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
     def arrays(self) -> dict[str, np.ndarray]:
         return {"values": self.belief.mode}
 

@@ -100,12 +100,6 @@ class LivePosterior(PaysByBelief):
                 self._draw()
             self._believe(stream(self._seed, f"draw {index}"))
 
-    def finish(self) -> dict[str, float]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
     # The posterior
 
     def add(self, play: Play) -> None:

@@ -59,7 +59,7 @@ def _short(value: float | None) -> float | None:
 
 
 def _outcome(run: LearningRun) -> str:
-    known = run.summary or {name: run.last(name) for name in ("return", "success", "frames", "seconds")}
+    known = run.outcome
     reached = f"return {number(known['return'])}" if known["return"] is not None else "no episode has ended"
     return f"{reached} after {whole(known['frames'])} frames"
 
@@ -76,7 +76,7 @@ def _header(run: LearningRun) -> Markup:
 
 
 def _sentence(run: LearningRun) -> Markup:
-    known = run.summary or {name: run.last(name) for name in ("return", "success", "frames", "seconds")}
+    known = run.outcome
     demos = _of_kind(run, "demonstration")
     ground = f"From {counted(len(demos), 'demonstration')}" if demos else "From demonstrations"
     holes = counted(len(run.machine.holes), "hole")
@@ -104,7 +104,7 @@ def _seed(seed: Any) -> str | None:
 
 
 def _figures(run: LearningRun) -> dict[str, str]:
-    known = run.summary or {name: run.last(name) for name in ("return", "success", "frames", "seconds", "length")}
+    known = run.outcome
     values = {
         "return": number(known["return"]),
         "solved": share(known["success"]),

@@ -61,6 +61,11 @@ class LearningRun:
         """Whether its posterior are draws."""
         return self.posterior is not None and self.posterior.get("kind") == SAMPLED
 
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """Its summary; of a run that is not over, the same as it stands."""
+        return self.summary or {name: self.last(name) for name in ("return", "success", "frames", "seconds", "length")}
+
     def last(self, column: str) -> float | None:
         """The last value of a column of the log that is known."""
         known = [value for value in self.log.get(column, []) if value is not None]

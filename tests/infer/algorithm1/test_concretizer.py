@@ -51,8 +51,8 @@ def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0,
 def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollout]) -> None:
     concretizer, rollout = Concretizer(problem()), rollouts[0]
     residual = concretizer.demonstration
-    real, chance = concretizer.demonstrated.real, np.random.default_rng(0)
-    f, holes = -chance.random(real.shape), chance.normal(size=(3, 5))
+    real, rng = concretizer.demonstrated.real, np.random.default_rng(0)
+    f, holes = -rng.random(real.shape), rng.normal(size=(3, 5))
     side, idle = SamplerSide(residual, f, real), 0.7
     cost = side.cost(holes, idle)
     dense = pay(residual, holes).dense()  # [K, T, B]

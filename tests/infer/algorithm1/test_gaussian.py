@@ -50,10 +50,10 @@ def test_draws_keep_the_constraint() -> None:
 @pytest.mark.parametrize("estimator", ["mixed", "score"])
 def test_learning_goes_to_the_cheapest_assignment_that_is_allowed(estimator: Estimator) -> None:
     q = sampler(estimator=estimator, entropy_weight=1e-3, penalty=0.0)
-    adam, chance = torch.optim.Adam(q.parameters(), lr=3e-3), np.random.default_rng(0)
+    adam, rng = torch.optim.Adam(q.parameters(), lr=3e-3), np.random.default_rng(0)
     goal = np.array([1.0, 0.5, 0.4, 0.2, -0.3])  # ?close must not be positive: the nearest allowed has it at most 0
     for _ in range(600):
-        loss, _ = q.loss(towards(goal), chance)  # type: ignore[arg-type]
+        loss, _ = q.loss(towards(goal), rng)  # type: ignore[arg-type]
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -64,11 +64,11 @@ def test_learning_goes_to_the_cheapest_assignment_that_is_allowed(estimator: Est
 
 def test_a_hole_that_was_driven_to_its_widest_comes_back_when_something_pins_it_down() -> None:
     q = sampler(entropy_weight=1.0)
-    adam, chance = torch.optim.Adam(q.parameters(), lr=1e-2), np.random.default_rng(0)
+    adam, rng = torch.optim.Adam(q.parameters(), lr=1e-2), np.random.default_rng(0)
 
     def learn(cost_of: object, steps: int) -> None:
         for _ in range(steps):
-            loss, _ = q.loss(cost_of, chance)  # type: ignore[arg-type]
+            loss, _ = q.loss(cost_of, rng)  # type: ignore[arg-type]
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -84,10 +84,10 @@ def test_a_hole_that_was_driven_to_its_widest_comes_back_when_something_pins_it_
 
 def gradients(q: Sampler, draws: int) -> np.ndarray:
     """Estimates of d E[cost] / d mean, [draws, H]."""
-    chance, found = np.random.default_rng(1), []
+    rng, found = np.random.default_rng(1), []
     for _ in range(draws):
         mean, log_variance, _ = q()
-        draws = q.draws(mean, log_variance, q.config.samples, chance)
+        draws = q.draws(mean, log_variance, q.config.samples, rng)
         cost = towards(np.array([1.0, 0.5, -1.0, 0.2, -0.3]))(draws.h, 0.0)  # type: ignore[operator]
         soft = q.soft(cost, draws, mean, log_variance)
         found.append(torch.autograd.grad(soft, mean)[0].numpy())

@@ -81,10 +81,10 @@ def test_score_estimate_of_two_draws_by_hand() -> None:
 def test_score_estimate_is_unbiased() -> None:
     """E[(z - 1)^2] for z ~ N(m, 1) changes with m at 2 (m - 1)."""
     mean = torch.tensor([0.3], requires_grad=True)
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     found = []
     for _ in range(2000):
-        z = mean.detach() + torch.from_numpy(chance.standard_normal((8, 1))).float()
+        z = mean.detach() + torch.from_numpy(rng.standard_normal((8, 1))).float()
         loss = score_estimate(log_density(z, mean, torch.zeros(1)), (z - 1).square().sum(1))
         found.append(torch.autograd.grad(loss, mean)[0].item())
     assert np.mean(found) == pytest.approx(2 * (0.3 - 1), abs=4 * np.std(found) / math.sqrt(len(found)))

@@ -17,13 +17,13 @@ T, B, A = 12, 3, 7
 
 def rollout(seed: int = 0) -> Rollout:
     """Random views; world 0 ends at step 4 and spends step 5 on resetting."""
-    chance = np.random.default_rng(seed)
-    views = chance.integers(0, 3, (T + 1, B, 7, 7, 3)).astype(np.uint8)
+    rng = np.random.default_rng(seed)
+    views = rng.integers(0, 3, (T + 1, B, 7, 7, 3)).astype(np.uint8)
     ended, real = np.zeros((T, B), bool), np.ones((T, B), bool)
     ended[4, 0], real[5, 0] = True, False
     return Rollout(
         views,
-        chance.integers(0, A, (T, B)),
+        rng.integers(0, A, (T, B)),
         np.zeros((T + 1, B, 3), np.int16),
         np.zeros((T, B), np.float32),
         ended,
@@ -108,10 +108,10 @@ def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
                 assert found[s, n].item() == pytest.approx(followed.f[start + s, world].item(), abs=1e-5)
 
 
-@pytest.mark.parametrize("chance", range(8))
-def test_a_few_sequences_are_drawn_whole_with_every_real_step_once(chance: int) -> None:
+@pytest.mark.parametrize("rng", range(8))
+def test_a_few_sequences_are_drawn_whole_with_every_real_step_once(rng: int) -> None:
     followed = follow(net(), rollout(), ALL)
-    parts = draw_sequences(followed, RewardNetConfig(recurrence=4), np.random.default_rng(chance))
+    parts = draw_sequences(followed, RewardNetConfig(recurrence=4), np.random.default_rng(rng))
     times = np.bincount(parts.index[parts.real].numpy(), minlength=T * B).reshape(T, B)
     assert (times == followed.real.numpy()).all()
 

@@ -27,8 +27,8 @@ def test_random_holes_keep_the_constraint_and_differ_from_draw_to_draw(name: str
 def test_uniform_draws_have_the_moments_of_a_triangle() -> None:
     """0 <= a <= b <= 1: uniform on a triangle, with means 1/3 and 2/3, variances 1/18 and covariance 1/36."""
     machine = parse("machine m\nholes ?a ?b\nstart s\nconstraint c\n  0 <= ?a\n  ?a <= ?b\n")
-    polytope, chance = Polytope.of(machine, machine.constraint()), np.random.default_rng(0)
-    drawn = np.array([uniform(polytope, 2, chance) for _ in range(400)])
+    polytope, rng = Polytope.of(machine, machine.constraint()), np.random.default_rng(0)
+    drawn = np.array([uniform(polytope, 2, rng) for _ in range(400)])
     assert drawn.mean(axis=0) == pytest.approx([1 / 3, 2 / 3], abs=0.05)
     assert np.cov(drawn.T) == pytest.approx(np.array([[1 / 18, 1 / 36], [1 / 36, 1 / 18]]), abs=0.015)
 

@@ -70,6 +70,8 @@ class RayTune:
         return frozenset(self._runs)
 
     def start(self, run: SuiteRun) -> None:
+        for word in run.words:
+            files_named(Path(word))  # what is missing is refused here, not by every retry
         self._runs.add(run)
         self._follower.queue.append(run)
 

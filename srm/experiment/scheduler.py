@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 from srm.errors import SrmError
 from srm.experiment.suite_runs import Reached, SuiteRun, last_line, reached
 
+REFUSED = 2  # exit code of a run that cannot go on, and was not interrupted
+
 State = Literal["waiting", "queued", "running", "finished", "stopped", "failed", "blocked"]
 
 
@@ -56,7 +58,8 @@ class _Queue:
         self.over = {run: RunProgress(run, "finished", reached(run)) for run in runs if run.finished}
 
     def end(self, run: SuiteRun, code: int, stopping: bool) -> None:
-        state: State = "finished" if run.finished else "stopped" if stopping else "failed"
+        stopped = stopping and code != REFUSED
+        state: State = "finished" if run.finished else "stopped" if stopped else "failed"
         killed = f"killed by {signal.Signals(-code).name}; it said last: " if code < 0 else ""
         self.over[run] = RunProgress(run, state, reached(run), killed + last_line(run) if state == "failed" else "")
 

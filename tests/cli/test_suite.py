@@ -144,6 +144,10 @@ def test_an_interrupted_suite_goes_on_and_a_failing_run_does_not_stop_the_others
     run = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
     wait_for(run / "log.csv", process)
+    bad = tmp_path / "runs" / "own-x0.1" / "bad" / "seed0.log"
+    while "--from-run needs" not in bad.read_text():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said

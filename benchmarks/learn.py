@@ -29,7 +29,7 @@ from srm.infer import concretizer
 from srm.infer.beside import Beside, Inline, Problem
 from srm.infer.loop import InferConfig, infer
 from srm.infer.reward_net import look
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.loop import train

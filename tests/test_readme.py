@@ -10,7 +10,7 @@ from subprocess import PIPE, run
 import pytest
 
 from srm.errors import MachineError
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 ROOT = Path(__file__).parents[1]

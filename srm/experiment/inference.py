@@ -29,7 +29,7 @@ from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
 from srm.infer.variational import QUANTILES, exercised, posterior
-from srm.machine.check import Forbidden
+from srm.machine.checks.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary

@@ -21,8 +21,8 @@ from pathlib import Path
 from srm.errors import MachineError
 from srm.machine.foreign_formula import Budget, covers_all, guard_of, meet
 from srm.machine.foreign_lines import CONSTANT, Edge, Reader
+from srm.machine.language.source import LARGEST_FILE, printable, source_of
 from srm.machine.model import ZERO, Machine, Node, Rule
-from srm.machine.source import LARGEST_FILE, printable, source_of
 from srm.machine.terms import Always, Number, SignalTerm, Term, number_text
 from srm.machine.validate import LONGEST_NAME, RESERVED
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from srm.machine.foreign_formula import Formula, read_formula
-from srm.machine.source import Source
+from srm.machine.language.source import Source
 
 CONSTANT = "ConstantRewardFunction"
 

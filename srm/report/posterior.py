@@ -17,10 +17,10 @@ from srm.errors import RunError
 from srm.experiment.config import from_plain
 from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
 from srm.infer.posterior.record import KIND, HoleRecord, StepRecord, Summary
-from srm.machine.checks.constraint import row_text
-from srm.machine.draw import svg
+from srm.machine.checks.core.constraint import row_text
+from srm.machine.drawing.draw import svg
+from srm.machine.language.parse import load
 from srm.machine.model import Atom, Constraint, Machine
-from srm.machine.parse import load
 from srm.report.marginals import amount, interval, marginal, pair
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, share, signed, whole

@@ -13,7 +13,7 @@ from srm.experiment import learning
 from srm.experiment.rows import LEARNT_FILE, rows_of
 from srm.experiment.suite import Suite, curve, read_suite
 from srm.experiment.suites import SUITES, find_suite
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 
 OWN = """

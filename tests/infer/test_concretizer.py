@@ -18,7 +18,7 @@ from srm.infer.project import Polytope
 from srm.infer.reward_net import Follower, RewardNetConfig
 from srm.infer.sampler import SamplerConfig
 from srm.infer.variational import exercised, posterior, tidy
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 from srm.task.table import find_task
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform

@@ -14,7 +14,7 @@ from srm.infer.concretizer import Side
 from srm.infer.estimators import guard_effect
 from srm.infer.project import Polytope
 from srm.infer.sampler import Sampler, SamplerConfig
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 

@@ -13,7 +13,7 @@ from srm.errors import SettingError
 from srm.infer.estimators import Cost
 from srm.infer.project import Floats, Polytope
 from srm.infer.sampler import Sampler, SamplerConfig
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 
 Estimator = Literal["mixed", "pathwise", "score", "score_plain"]
 

@@ -15,7 +15,7 @@ import pytest
 from srm.cli import main
 from srm.errors import RunError
 from srm.infer.posterior.record import HoleRecord, PressedRecord, Summary
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from srm.report.learning import write_report
 from srm.report.marginals import marginal, pair
 from srm.report.posterior import posterior_page, read_summary, write_posterior_report

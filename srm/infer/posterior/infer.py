@@ -34,7 +34,7 @@ from srm.infer.posterior.summary import (
 from srm.infer.project import Polytope
 from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
-from srm.machine.check import Forbidden, forbid_farming, with_atoms
+from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary

@@ -24,7 +24,7 @@ from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.summary import PressedAtom, pressed_atoms
 from srm.infer.posterior.tape import Tape
-from srm.machine.check import Forbidden
+from srm.machine.checks.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.settings import Range
 from srm.task.vocabulary import Vocabulary

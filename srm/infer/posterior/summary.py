@@ -20,7 +20,7 @@ from srm.infer.posterior.likelihood import Steps
 from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Density, Draws
 from srm.infer.posterior.slices import LogDensity
-from srm.machine.checks.constraint import row_text
+from srm.machine.checks.core.constraint import row_text
 from srm.machine.model import Constraint, Machine
 from srm.machine.terms import Compare, parts
 

@@ -22,8 +22,8 @@ from srm.infer.posterior.evidence import EvidenceSide
 from srm.infer.posterior.likelihood import StepLikelihood
 from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Draws, PosteriorConfig, draw
+from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.parse import parse
 from srm.machine.words import Event, Signal, Words
 from srm.trajectory import Events, Rollout
 

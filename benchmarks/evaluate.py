@@ -35,7 +35,7 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, happenings, pay_rollout
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.demos import load, shipped
 from srm.task.table import Task, find_task
 from srm.task.worlds import gather

@@ -29,7 +29,7 @@ from srm.infer.algorithm1 import concretizer
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.loop import InferConfig, infer
 from srm.infer.algorithm1.sequences import follow
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.loop import train

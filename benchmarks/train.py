@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from srm.evaluate.payer import Payer
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
 from srm.train.episodes import EpisodeBook, Recent

@@ -14,8 +14,8 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.trace import trace
-from srm.machine.check import check
-from srm.machine.parse import find_machine
+from srm.machine.checks.check import check
+from srm.machine.language.parse import find_machine
 from srm.report.compare.figures import palette
 from srm.report.html.markup import tag
 from srm.report.html.page import Section, page

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from srm.errors import SettingError, SrmError, TaskError, near
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.machine.words import Words
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 if TYPE_CHECKING:
-    from srm.machine.checks.report import Report
+    from srm.machine.checks.core.report import Report
     from srm.machine.model import Machine
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
@@ -42,7 +42,7 @@ class Check:
     """exit with 1 for warnings too"""
 
     def run(self) -> int:
-        from srm.machine.check import check, compare
+        from srm.machine.checks.check import check, compare
 
         if self.forbid_farming and self.against is not None:
             raise SrmError("--forbid-farming and --against ask different questions; give one of them")
@@ -73,7 +73,7 @@ class Check:
         )
 
     def _forbid(self, machine: Machine, words: Words | None) -> int:
-        from srm.machine.check import forbid_farming, with_atoms
+        from srm.machine.checks.check import forbid_farming, with_atoms
 
         constraint = None if self.constraint == "none" else machine.constraint(self.constraint)
         forbidden = forbid_farming(machine, words, constraint)
@@ -90,7 +90,7 @@ class Check:
             return
         from rich.console import Console
 
-        from srm.machine.checks.tell import tell
+        from srm.machine.checks.core.terminal import tell
 
         tell(report, Console())
 
@@ -105,7 +105,7 @@ class Show:
     def run(self) -> int:
         from rich.console import Console
 
-        from srm.machine.show import show
+        from srm.machine.drawing.terminal import show
 
         show(find_machine(self.file), Console())
         return 0
@@ -125,7 +125,7 @@ class Draw:
     """name of the constraint to show, or none; the first of the machine unless told"""
 
     def run(self) -> int:
-        from srm.machine.draw import FORMATS, SUFFIXES
+        from srm.machine.drawing.draw import FORMATS, SUFFIXES
 
         if not self.files:
             raise SrmError("give the machines to draw: .srm files or names such as doorkey")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from srm.errors import AssignmentError, DemonstrationError
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 
 if TYPE_CHECKING:
     from srm.evaluate.trace import Trace as Traced

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from srm.errors import AssignmentError
-from srm.evaluate import compiled
+from srm.evaluate._native import compiled
+from srm.evaluate._native.tables import NONE, Array
 from srm.evaluate.symbolic import Residual, clash_error
-from srm.evaluate.tables import NONE, Array
 from srm.machine.model import Constraint, Machine
 from srm.machine.terms import number_text
 

@@ -4,7 +4,7 @@
 hold there: what of their guards is still open, and what they pay, both affine in the holes. Nodes, counters of events and
 hindsight's windows and milestones are worked out here, once, for all assignments (`srm.evaluate.batched` pays them). If the way
 through the machine itself depends on the holes, each step keeps what moves the dynamic counters as well, so that an assignment
-can follow its own way; see `srm.evaluate.dynamic` for what is static and what is dynamic.
+can follow its own way; see `srm.evaluate._native.dynamic` for what is static and what is dynamic.
 
 Episodes run across rollouts: `Carry` holds where each world's machine stands and, for machines with dynamic parts, the
 entries of its unfinished episode, since another assignment would have come another way.
@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from srm.errors import TrajectoryError
-from srm.evaluate.compiled import Entries, walk
+from srm.evaluate._native.compiled import Entries, walk
+from srm.evaluate._native.tables import Array
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
-from srm.evaluate.tables import Array
 from srm.trajectory import Events, Mask
 
 

@@ -25,8 +25,8 @@ from typing import Any
 
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings
+from srm.machine.language.parse import require_words
 from srm.machine.model import Machine
-from srm.machine.parse import require_words
 from srm.machine.terms import events_of
 from srm.machine.words import NOTHING, Words, unpack_cell
 from srm.task.vocabulary import Vocabulary

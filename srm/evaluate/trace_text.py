@@ -12,8 +12,8 @@ from rich.text import Text
 
 from srm.evaluate.explain import Amount, number
 from srm.evaluate.trace import Reason, Totals, Trace, TracedStep
+from srm.machine.drawing.terminal import STYLES
 from srm.machine.model import Machine, Node
-from srm.machine.show import STYLES
 from srm.machine.terms import Compare, parts
 
 HEADER = ("step", "node", "events", "rule", "pay", "")

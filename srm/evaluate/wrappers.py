@@ -32,8 +32,8 @@ from gymnasium.vector.utils import batch_space
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings
+from srm.machine.language.parse import require_words
 from srm.machine.model import Machine
-from srm.machine.parse import require_words
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import place_of, view_of
 from srm.trajectory import Mask, Numbers, Rollout, Views

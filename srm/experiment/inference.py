@@ -30,7 +30,7 @@ from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.tape import Tape
-from srm.machine.check import Forbidden
+from srm.machine.checks.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary

@@ -60,9 +60,9 @@ from srm.infer.belief import Belief
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.live import LivePosterior
 from srm.infer.project import Floats
-from srm.machine.check import check
+from srm.machine.checks.check import check
+from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.actor import Actor

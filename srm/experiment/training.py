@@ -38,9 +38,9 @@ from srm.experiment.run import (
 )
 from srm.infer.baselines.imitation import Imitation, ImitationConfig, Kind
 from srm.infer.baselines.random_holes import filled
-from srm.machine.check import refuse_unfit
+from srm.machine.checks.check import refuse_unfit
+from srm.machine.language.parse import find_machine, load
 from srm.machine.model import Machine, held_to
-from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task

@@ -2,7 +2,7 @@
 
     Machine = holes + counters + named terms + nodes (each with its rules) + constraints
 
-It can be read from a file (`srm.machine.parse`) or built here from Python; either way it is checked when it is made, so an
+It can be read from a file (`srm.machine.language.parse`) or built here from Python; either way it is checked when it is made, so an
 invalid machine does not exist. `str(machine)` is its text, and parsing that text gives an equal machine.
 """
 
@@ -327,7 +327,7 @@ class Machine:
         return replace(self, holes=tuple(replace(hole, value=None, spread=None) for hole in self.holes))
 
     def __str__(self) -> str:
-        from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them
+        from srm.machine.language.print import machine_text  # lays out models, so it cannot be imported before them
 
         return machine_text(self)
 

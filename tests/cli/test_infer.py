@@ -13,7 +13,7 @@ import pytest
 from srm.cli import main
 from srm.extras import DISTRIBUTION
 from srm.infer.posterior.store import read_draws
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from tests.test_readme import matches
 
 QUICK = ["--posterior.first-look", "30", "--posterior.sweeps", "30", "-n", "3", "--frames", "1600"]

@@ -16,7 +16,7 @@ import pytest
 
 from srm.cli import main
 from srm.experiment.run import checkpoints
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 
 ROOT = Path(__file__).parents[2]
 PLAY = ["--ppo.num-envs", "8", "--ppo.num-steps", "32", "--episodes", "1"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.machine.draw import dot, mermaid, svg
-from srm.machine.parse import find_machine, parse
+from srm.machine.drawing.draw import dot, mermaid, svg
+from srm.machine.language.parse import find_machine, parse
 
 OFFICE = "0 # initial\n[2] # terminal\n(0,0,'!f',ConstantRewardFunction(0))\n(0,2,'f',ConstantRewardFunction(1))\n"
 

@@ -11,7 +11,7 @@ from srm.errors import MachineError, TrajectoryError
 from srm.evaluate import symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import Script, events_of
 from tests.machines import WORDS

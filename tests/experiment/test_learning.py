@@ -17,7 +17,7 @@ from srm.experiment.run import Checkpoint
 from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train import evaluation

@@ -12,7 +12,7 @@ from srm.errors import RunError
 from srm.experiment.suite import Suite, curve, read_suite
 from srm.experiment.suite_runs import runs_of
 from srm.experiment.suites import SUITES, find_suite
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 
 OWN = """

@@ -17,7 +17,7 @@ from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.training import Training, TrainingRun
 from srm.extras import DISTRIBUTION
 from srm.infer.baselines.imitation import ImitationConfig
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from srm.errors import AssignmentError
 from srm.infer.project import Polytope
 from srm.infer.rounding import DECIMALS, tidy
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 
 NAMES = ("doorkey", "keycorridor", "obstructedmaze_1", "obstructedmaze_2", "obstructedmaze_3")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srm.machine.affine import LARGEST_FORM, ONE, Budget, Form, Monomial, NotAffine, add, exact, expand, scale
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.machine.terms import CounterTerm, HoleTerm, NamedTerm, Negation, Number, Product, SignalTerm, Sum, Term
 from tests.machines import Names, terms
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from srm.errors import MachineError, SettingError
 from srm.machine.importer.writer import FALLEN, Imported, import_reward_machine, read_reward_machine
+from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.parse import parse
 from srm.machine.terms import Always, And, Guard, Happens, Not, Number, Or
 
 COFFEE = """0 # initial state

@@ -10,7 +10,7 @@ import pytest
 
 from srm.cli import main
 from srm.machine.importer.writer import read_reward_machine
-from srm.machine.parse import find_machine, library, parse
+from srm.machine.language.parse import find_machine, library, parse
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "machines.md").read_text(encoding="utf-8")

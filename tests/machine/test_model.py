@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from srm.errors import AssignmentError, MachineError
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Atom, Constraint, Counter, EveryHole, Hole, Machine, Node, Rule, RuleOf
-from srm.machine.parse import find_machine, parse
 from srm.machine.terms import (
     And,
     Compare,

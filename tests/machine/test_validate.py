@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from srm.errors import MachineError
+from srm.machine.language.parse import parse
 from srm.machine.model import (
     Atom,
     Constraint,
@@ -25,7 +26,6 @@ from srm.machine.model import (
     Rule,
     RuleOf,
 )
-from srm.machine.parse import parse
 from srm.machine.terms import (
     Always,
     And,

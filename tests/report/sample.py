@@ -15,9 +15,9 @@ import numpy as np
 from srm.chance import stream
 from srm.experiment.episodes import record_episodes
 from srm.experiment.run import RunWriter
-from srm.machine.check import check
+from srm.machine.checks.check import check
+from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine
 from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task

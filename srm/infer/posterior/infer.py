@@ -26,7 +26,7 @@ from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, 
 from srm.infer.posterior.slices import prior_walkers
 from srm.infer.posterior.summary import Tradeoff, pressed_atoms, summarise, tradeoffs
 from srm.infer.rounding import tidied
-from srm.machine.check import Forbidden, forbid_farming, with_atoms
+from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.model import Constraint, Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary

@@ -26,7 +26,7 @@ from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, 
 from srm.infer.posterior.summary import pressed_atoms
 from srm.infer.posterior.tape import Tape
 from srm.infer.rounding import tidied
-from srm.machine.check import Forbidden
+from srm.machine.checks.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.settings import Range
 from srm.task.vocabulary import Vocabulary

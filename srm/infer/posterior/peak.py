@@ -29,7 +29,7 @@ from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Draws, Target
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.infer.posterior.summary import preferring_small
-from srm.machine.check import with_atoms
+from srm.machine.checks.check import with_atoms
 from srm.machine.model import Atom, Constraint, Machine
 from srm.machine.terms import HoleTerm, Number
 

@@ -22,7 +22,7 @@ from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.likelihood import Likelihood, StepLikelihood, TotalLikelihood, TrajectoryLikelihood
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
-from srm.machine.check import Forbidden
+from srm.machine.checks.check import Forbidden
 from srm.machine.model import Constraint, Machine
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 

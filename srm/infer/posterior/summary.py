@@ -23,7 +23,7 @@ from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import DecidingStep, HoleSummary, PressedAtom
 from srm.infer.posterior.sample import Density, Draws, Target
 from srm.infer.posterior.slices import LogDensity
-from srm.machine.checks.constraint import row_text
+from srm.machine.checks.core.constraint import row_text
 from srm.machine.model import Machine
 
 INTERVAL = (0.05, 0.95)

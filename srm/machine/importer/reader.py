@@ -19,7 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from srm.errors import MachineError
 from srm.machine.importer.formula import Formula, grammar, read_formula
-from srm.machine.source import Source
+from srm.machine.language.source import Source
 
 CONSTANT = "ConstantRewardFunction"
 MOST_WORDS = 100_000  # words, numbers and signs of a file, read in about two seconds; the package's own have 250

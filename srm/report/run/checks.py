@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from srm.machine.checks.report import SEVERITIES, Step, Witness
-from srm.machine.checks.subject import TOLERANCE
+from srm.machine.checks.core.report import SEVERITIES, Step, Witness
+from srm.machine.checks.core.subject import TOLERANCE
 from srm.machine.model import Atom, Constraint, Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, number

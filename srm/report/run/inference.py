@@ -11,8 +11,8 @@ from typing import Any
 
 from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
 from srm.infer.posterior.record import Summary
+from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.machine.parse import load
 from srm.report.html.markup import Markup, tag
 from srm.report.html.numbers import counted, whole
 from srm.report.html.page import Section, page

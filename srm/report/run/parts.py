@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from srm.machine.draw import svg
+from srm.machine.drawing.draw import svg
 from srm.machine.model import Constraint, Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.page import Section

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from srm.infer.posterior.record import DecidingStep, HoleRecord, PressedAtom, Summary
-from srm.machine.checks.constraint import row_text
+from srm.machine.checks.core.constraint import row_text
 from srm.machine.model import Atom, Constraint, Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, share, signed, whole

@@ -11,8 +11,8 @@ from typing import Any
 
 from srm.errors import RunError
 from srm.experiment.run import CONFIG, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
+from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.machine.parse import load
 
 CHECK, EPISODES = "check.json", "episodes.json"
 SUITE = "suite.json"  # of a folder that holds the runs of a suite

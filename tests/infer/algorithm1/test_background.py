@@ -17,7 +17,7 @@ from srm.errors import RunError
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
 from srm.infer.algorithm1.reward_net import RewardNetConfig
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
@@ -28,7 +28,7 @@ import os, sys, time
 
 from srm.infer.algorithm1.background import BackgroundInference
 from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.demos import choose
 from srm.task.table import find_task
 

@@ -21,8 +21,8 @@ from srm.infer.algorithm1.sequences import Follower
 from srm.infer.algorithm1.variational import exercised, summarise_q
 from srm.infer.project import Polytope
 from srm.infer.rounding import tidy
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, parse
 from srm.task.table import find_task
 from srm.trajectory import Demonstrations, Rollout
 from tests.infer.play import demonstrations, uniform

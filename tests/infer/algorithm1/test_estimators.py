@@ -14,7 +14,7 @@ from srm.infer.algorithm1.concretizer import SamplerSide
 from srm.infer.algorithm1.estimators import guard_effect
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
 from srm.infer.project import Polytope
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 

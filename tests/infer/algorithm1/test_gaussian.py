@@ -13,7 +13,7 @@ from srm.errors import SettingError
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
 from srm.infer.project import Floats, Polytope
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 
 Estimator = Literal["mixed", "pathwise", "score", "score_plain"]
 

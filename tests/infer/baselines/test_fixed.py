@@ -10,7 +10,7 @@ from srm.evaluate.program import Program
 from srm.infer.baselines.fixed import FixedHoles, logistic, regression, signs
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.infer import random_play
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 from tests.infer.play import demonstrations
 

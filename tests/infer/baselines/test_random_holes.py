@@ -6,7 +6,7 @@ import pytest
 from srm.errors import AssignmentError
 from srm.infer.baselines.random_holes import by_penalty, filled, uniform
 from srm.infer.project import Polytope
-from srm.machine.parse import find_machine, library, parse
+from srm.machine.language.parse import find_machine, library, parse
 
 HOLED = [name for name in library() if not find_machine(name).is_concrete]
 

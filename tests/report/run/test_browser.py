@@ -16,7 +16,7 @@ import pytest
 from minigrid.core.grid import Grid
 from PIL import Image
 
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from srm.report.run.learning import write_report
 from srm.task.demos import load as load_demonstrations
 from srm.task.record import replay

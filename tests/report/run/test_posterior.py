@@ -15,7 +15,7 @@ import pytest
 from srm.cli import main
 from srm.errors import RunError
 from srm.infer.posterior.record import HoleRecord, PressedAtom, Summary
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from srm.report.run.inference import posterior_page, write_posterior_report
 from srm.report.run.learning import write_report
 from srm.report.run.marginals import marginal, pair

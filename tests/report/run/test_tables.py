@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.report.run.checks import findings, margin_table, margins
 from srm.report.run.holes import posterior_table
 from srm.report.run.paid import outcome, paid_tables

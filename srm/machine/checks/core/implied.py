@@ -102,7 +102,7 @@ def holes_meant(atom: Atom, subject: Subject) -> tuple[str, ...]:
         return tuple(name for name in subject.machine.hole_names if name not in atom.left.excluded)
     rows = list(atom.rows(subject.machine.hole_names, subject.machine.forms))
     alone = [name for row in rows if len(row.coefficients) == 1 for name in row.coefficients]
-    if len(rows) != 1 or len(alone) == 1:
+    if len(rows) != 1 or len(rows[0].coefficients) < 2:
         return tuple(alone)
     likeness = {name: _likeness(name, atom.label or "") for name in rows[0].coefficients}
     best = max(likeness.values())

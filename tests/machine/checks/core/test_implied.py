@@ -119,6 +119,7 @@ constraint
         ('"reward the discovery" ?see >= ?open + ?find_key', ("see",)),
         ('"penalize it" ?see <= ?open', ("see",)),
         ('"penalize toggling" ?see + ?open <= 0', ()),  # a sum as a whole
+        ('"reward opening" -0.25 <= 0', ()),  # no hole at all
     ],
 )
 def test_which_hole_a_label_is_about(text, meant):

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from srm.evaluate.explain import Amount, number
-from srm.evaluate.trace import Reason, Totals, Trace, TracedStep
+from srm.evaluate.trace import Reason, Trace, TracedStep, TraceTotals
 from srm.machine.drawing.terminal import STYLES
 from srm.machine.model import Machine, Node
 from srm.machine.terms import Compare, parts
@@ -46,11 +46,11 @@ def _row(step: TracedStep) -> Line:
         return (str(step.step), step.node, events, "-", "", "")
     arrow = f"  -> {step.target}" if step.target != step.node else ""
     rule = step.fired.rule if step.fired else "-"
-    told = [_expression(step.pay)] if step.pay else []
+    notes = [_expression(step.pay)] if step.pay else []
     at_once = number(step.pay.value if step.pay else 0.0)
     if step.repaid_at is not None and number(step.value) != at_once:
-        told.append(f"{number(step.value)} in hindsight of step {step.repaid_at}")
-    return (str(step.step), step.node, events, rule, at_once, ", ".join(told) + arrow)
+        notes.append(f"{number(step.value)} in hindsight of step {step.repaid_at}")
+    return (str(step.step), step.node, events, rule, at_once, ", ".join(notes) + arrow)
 
 
 def _expression(pay: Amount) -> str:
@@ -94,7 +94,7 @@ def _fold(console: Console, count: int, width: int) -> None:
 # Totals
 
 
-def show_totals(console: Console, totals: Totals) -> None:
+def show_totals(console: Console, totals: TraceTotals) -> None:
     """The return by hole and by rule."""
     rows: list[Line] = [("hole", "value", "paid", "decided", "demos", "return")]
     for hole in totals.holes:

@@ -163,7 +163,7 @@ class EveryHole:
 
 
 @dataclass(frozen=True)
-class Row:
+class LinearRow:
     """One linear condition: sum of coefficient * hole <= bound (or = bound)."""
 
     coefficients: Mapping[str, Fraction]
@@ -186,7 +186,7 @@ class Atom:
         label = "" if self.label is None else f'"{self.label}" '
         return f"{label}{left} {self.relation} {self.right}"
 
-    def rows(self, holes: tuple[str, ...], named: Mapping[str, Form] | None = None) -> Iterator[Row]:
+    def rows(self, holes: tuple[str, ...], named: Mapping[str, Form] | None = None) -> Iterator[LinearRow]:
         """The atom as linear conditions; those that say nothing (`?goal <= ?goal`) are left out."""
         if isinstance(self.left, EveryHole):
             terms: tuple[Term, ...] = tuple(HoleTerm(name) for name in holes if name not in self.left.excluded)
@@ -198,7 +198,7 @@ class Atom:
                 difference = scale(difference, Fraction(-1))
             coefficients = {m.hole: c for m, c in difference.items() if m.hole is not None}
             if coefficients or difference:
-                yield Row(coefficients, -difference.get(ONE, Fraction(0)), self.relation == "=", self)
+                yield LinearRow(coefficients, -difference.get(ONE, Fraction(0)), self.relation == "=", self)
 
 
 @dataclass(frozen=True)
@@ -211,9 +211,9 @@ class Within:
     def __str__(self) -> str:
         return f"?{self.hole} in {self.space}"
 
-    def rows(self) -> Iterator[Row]:
-        yield Row({self.hole: Fraction(-1)}, -exact(float(self.space.low)), False, self)
-        yield Row({self.hole: Fraction(1)}, exact(float(self.space.high)), False, self)
+    def rows(self) -> Iterator[LinearRow]:
+        yield LinearRow({self.hole: Fraction(-1)}, -exact(float(self.space.low)), False, self)
+        yield LinearRow({self.hole: Fraction(1)}, exact(float(self.space.high)), False, self)
 
 
 @dataclass(frozen=True)
@@ -266,12 +266,12 @@ class Machine:
     @cached_property
     def rules(self) -> tuple[tuple[Node, Rule, str], ...]:
         """Every rule with its node and a label that is unique in the machine: its name, or the node's and a number."""
-        taken = {rule.name for node in self.nodes for rule in node.rules}
+        names = {rule.name for node in self.nodes for rule in node.rules}
         listed = []
         for node in self.nodes:
             for number, rule in enumerate(node.rules, start=1):
                 label = rule.name or f"{node.name}.{number}"
-                assert rule.name or label not in taken  # names have no dots
+                assert rule.name or label not in names  # names have no dots
                 listed.append((node, rule, label))
         return tuple(listed)
 
@@ -285,7 +285,7 @@ class Machine:
             raise MachineError(f"machine {self.name} has no constraint {name}; {listed}{near(name, known)}")
         return self.constraints[known.index(name)]
 
-    def rows(self, constraint: Constraint | None) -> tuple[Row, ...]:
+    def rows(self, constraint: Constraint | None) -> tuple[LinearRow, ...]:
         """What an assignment has to keep, as linear conditions on the holes: their spaces, then the constraint."""
         atoms = constraint.atoms if constraint else ()
         constrained = (row for atom in atoms for row in atom.rows(self.hole_names, self.forms))
@@ -343,11 +343,11 @@ def held_to(machine: Machine, kept: Constraint | None) -> Machine:
 
 
 class InvalidMachine(MachineError):
-    """A machine that breaks the rules of the language; `found` keeps each problem with the part it is about."""
+    """A machine that breaks the rules of the language; `details` keeps each problem with the part it is about."""
 
-    def __init__(self, name: str, found: list[Problem]) -> None:
-        self.found = found
-        super().__init__(*(f"machine {name}: {problem.message}" for problem in found))
+    def __init__(self, name: str, problems: list[Problem]) -> None:
+        self.details = problems
+        super().__init__(*(f"machine {name}: {problem.message}" for problem in problems))
 
 
 @dataclass(frozen=True)

@@ -101,10 +101,10 @@ class Sum:
         first, *rest = self.parts
         text = f"({first})" if isinstance(first, Sum) else str(first)
         for part in rest:
-            sign, shown = ("-", part.term) if isinstance(part, Negation) else ("+", part)
-            negative = isinstance(shown, Number) and str(shown).startswith("-")
-            wrap = isinstance(shown, Sum) or (sign == "-" and (negative or isinstance(shown, Negation)))
-            text += f" {sign} ({shown})" if wrap else f" {sign} {shown}"
+            sign, addend = ("-", part.term) if isinstance(part, Negation) else ("+", part)
+            negative = isinstance(addend, Number) and str(addend).startswith("-")
+            wrap = isinstance(addend, Sum) or (sign == "-" and (negative or isinstance(addend, Negation)))
+            text += f" {sign} ({addend})" if wrap else f" {sign} {addend}"
         return text
 
 

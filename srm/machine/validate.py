@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from srm.errors import near
-from srm.machine.affine import Budget, Form, NotAffine, expand
+from srm.machine.affine import Form, NotAffine, WorkBudget, expand
 from srm.machine.model import (
     Atom,
     Counter,
@@ -71,7 +71,7 @@ class _Known:
     nodes: dict[str, None]
     rules: dict[str, None]
     forms: dict[str, Form] = field(default_factory=dict)  # of the terms named by `let`, as far as they have been read
-    budget: Budget = field(default_factory=Budget)
+    budget: WorkBudget = field(default_factory=WorkBudget)
 
 
 def find_problems(machine: Machine) -> Iterator[Problem]:

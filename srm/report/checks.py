@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from srm.machine.checks.core.report import SEVERITIES, Step, Witness
+from srm.machine.checks.core.report import SEVERITIES, Witness, WitnessStep
 from srm.machine.checks.core.subject import TOLERANCE
 from srm.machine.model import Atom, Constraint, Machine
 from srm.report.markup import Markup, join, table, tag
@@ -89,7 +89,7 @@ def _finding(finding: Mapping[str, Any]) -> Markup:
 
 def _witness(told: Mapping[str, Any]) -> Witness:
     steps = tuple(
-        Step(**{"rule": None, **step, "events": tuple(step.get("events", ()))}) for step in told.get("steps", ())
+        WitnessStep(**{"rule": None, **step, "events": tuple(step.get("events", ()))}) for step in told.get("steps", ())
     )
     lists = {name: tuple(told.get(name, ())) for name in ("events", "atoms")}
     return Witness(**{**told, **lists, "steps": steps})

@@ -31,7 +31,7 @@ OF_NO_CONSEQUENCE = ("seed", "cores", "checkpoint_seconds", "episodes")  # to wh
 
 
 @dataclass(frozen=True)
-class Hole:
+class HoleBelief:
     """What a run believes of a hole."""
 
     name: str
@@ -48,7 +48,7 @@ class Run:
     frames: np.ndarray  # [N]
     seconds: np.ndarray  # [N]
     returns: np.ndarray  # [N], NaN where it is not known
-    holes: tuple[Hole, ...]
+    holes: tuple[HoleBelief, ...]
     summary: Mapping[str, Any] | None  # None: under way, or killed
     suite: Mapping[str, Any] | None  # that it is part of
 
@@ -190,21 +190,21 @@ def _check(path: Path, config: Mapping[str, Any]) -> None:
         )
 
 
-def _posterior_holes(path: Path) -> tuple[Hole, ...]:
+def _posterior_holes(path: Path) -> tuple[HoleBelief, ...]:
     posterior = read_json(path)
     try:
         told = [] if posterior is None else posterior["holes"]
-        return tuple(Hole(str(hole["name"]), float(hole["value"]), float(hole["spread"])) for hole in told)
+        return tuple(HoleBelief(str(hole["name"]), float(hole["value"]), float(hole["spread"])) for hole in told)
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{path} has a hole without name, value or spread; leave this run out") from None
 
 
-def _last_holes(path: Path, lines: Sequence[str]) -> tuple[Hole, ...]:
+def _last_holes(path: Path, lines: Sequence[str]) -> tuple[HoleBelief, ...]:
     names = lines[0].split(",")
     last = read_columns(path, [lines[0], lines[-1]], names)
     holes = [name.removeprefix("hole.") for name in names if name.startswith("hole.")]
     known = ((name, last[f"hole.{name}"][0], last.get(f"spread.{name}", [None])[0]) for name in holes)
-    return tuple(Hole(name, value, spread) for name, value, spread in known if value is not None)
+    return tuple(HoleBelief(name, value, spread) for name, value, spread in known if value is not None)
 
 
 # Putting together

@@ -155,9 +155,9 @@ class _Compiler:
             self.coefficients += [coefficient for coefficient, _ in monomials]
         return self.forms.add(groups)
 
-    def happen(self, asked: Happens) -> int:
+    def happen(self, happens: Happens) -> int:
         rows = []
-        for test in asked.tests:
+        for test in happens.tests:
             event, value = CONSTANT, NOTHING
             match test.value:
                 case AttributeOf(other, attribute):
@@ -170,7 +170,7 @@ class _Compiler:
                     value = values.index(word)
             rows.append((self.words.attribute_index[test.attribute], TEST[test.relation], value, event))
         self.tests.add(rows)
-        self.happen_events.append(self.words.event_index[asked.event])
+        self.happen_events.append(self.words.event_index[happens.event])
         return len(self.happen_events) - 1
 
     def guard(self, guard: Guard) -> list[tuple[int, int]]:
@@ -211,7 +211,7 @@ class _Compiler:
         happens = [NONE if isinstance(c.counts, RuleOf) else self.happen(c.counts) for c in counters]
         resets = _Lists()
         for counter in counters:
-            resets.add([self.happen(asked) for asked in counter.resets])
+            resets.add([self.happen(reset) for reset in counter.resets])
         return Tables(
             start=self.nodes[self.machine.start],
             every_step=not all(needs_event(rule.guard) for rule in rules),
@@ -278,8 +278,8 @@ class _Compiler:
 
     def needed(self, guard: Guard) -> int:
         parts_of_all = guard.guards if isinstance(guard, And) else (guard,)
-        found = [part.event for part in parts_of_all if isinstance(part, Happens)]
-        return self.words.event_index[found[0]] if found else NONE
+        events = [part.event for part in parts_of_all if isinstance(part, Happens)]
+        return self.words.event_index[events[0]] if events else NONE
 
     def events(self, names: Iterable[str]) -> list[int]:
         return [self.words.event_index[name] for name in names]
@@ -307,10 +307,10 @@ def tables_of(machine: Machine, words: Words) -> Tables:
 
 
 def _spoken_of(machine: Machine) -> set[str]:
-    asked = [h for c in machine.counters for h in (c.counts, *c.resets) if isinstance(h, Happens)]
+    counted = [h for c in machine.counters for h in (c.counts, *c.resets) if isinstance(h, Happens)]
     rules = [rule for _, rule, _ in machine.rules]
     since = {rule.hindsight.since for rule in rules if rule.hindsight and rule.hindsight.since}
-    return {h.event for h in asked} | {e for rule in rules for e in events_of(rule.guard)} | _repayable(rules) | since
+    return {h.event for h in counted} | {e for rule in rules for e in events_of(rule.guard)} | _repayable(rules) | since
 
 
 def _repayable(rules: Sequence[Rule]) -> set[str]:

@@ -21,8 +21,8 @@ def spread_text(spread: float) -> str:
 
 def sign_kind(number: float) -> str:
     """The kind of piece, and so the colour, in which a value is shown."""
-    shown = float(f"{number:.3g}")
-    return "gain" if shown > 0 else "loss" if shown < 0 else "number"
+    rounded = float(f"{number:.3g}")
+    return "gain" if rounded > 0 else "loss" if rounded < 0 else "number"
 
 
 def hole_value(hole: Hole) -> Line:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from srm.errors import MOST_SHOWN, MachineError, near
 from srm.machine.language.fit import find_foreign_words
-from srm.machine.language.reader import Reader
+from srm.machine.language.reader import MachineReader
 from srm.machine.language.source import Source, read_source, source_of
 from srm.machine.model import InvalidMachine, Machine, Problem
 from srm.machine.words import Words
@@ -58,7 +58,7 @@ def require_words(machine: Machine, words: Words) -> None:
 
 
 def _parse(source: Source, words: Mapping[str, Words] | None) -> Machine:
-    reader = Reader(source)
+    reader = MachineReader(source)
     reader.read()
     machine = reader.machine()
     if words is not None and machine.words is not None:

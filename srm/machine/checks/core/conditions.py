@@ -137,8 +137,8 @@ def signals_of(*conditions: Condition) -> tuple[str, ...]:
 
 def literals_of(*conditions: Condition) -> tuple[Happens, ...]:
     """The events with their tests that are asked for, each once, in order."""
-    found = (leaf.happens for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Occurs))
-    return tuple(dict.fromkeys(found))
+    literals = (leaf.happens for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Occurs))
+    return tuple(dict.fromkeys(literals))
 
 
 def needed_signs(condition: Condition) -> tuple[Sign, ...]:
@@ -244,13 +244,15 @@ def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
         for happens in literals_of(condition):
             if doing and happens.event in acts and happens.event not in doing:
                 truths[happens] = False
-        left = _assume(condition, truths)
-        events = {happens.event for happens in literals_of(left)}
+        simpler = _assume(condition, truths)
+        events = {happens.event for happens in literals_of(simpler)}
         # an event whose attributes are asked for has to be seen to happen by whoever answers
-        left = every((left, *(Occurs(happens) for happens in truths if truths[happens] and happens.event in events)))
-        if left == condition:
+        simpler = every(
+            (simpler, *(Occurs(happens) for happens in truths if truths[happens] and happens.event in events))
+        )
+        if simpler == condition:
             break
-        condition = left
+        condition = simpler
     return condition
 
 
@@ -269,12 +271,14 @@ def each_sign(condition: Condition, change: Callable[[Sign], Condition]) -> Cond
 
 def with_counters(condition: Condition, values: Mapping[str, Form]) -> Condition:
     """The condition with forms (numbers, or other counters) in the place of counters."""
-    return each_sign(condition, lambda said: sign(substitute(said.form, values), said.relation))
+    return each_sign(condition, lambda comparison: sign(substitute(comparison.form, values), comparison.relation))
 
 
 def rename(condition: Condition, counters: Mapping[str, str], signals: Mapping[str, str]) -> Condition:
     """The condition with other names for counters and signals."""
-    return each_sign(condition, lambda said: sign(rename_form(said.form, counters, signals), said.relation))
+    return each_sign(
+        condition, lambda comparison: sign(rename_form(comparison.form, counters, signals), comparison.relation)
+    )
 
 
 def rename_form(form: Form, counters: Mapping[str, str], signals: Mapping[str, str]) -> Form:

@@ -59,13 +59,13 @@ def _where_positive(subject: Subject, prover: Prover, counter: Counter) -> set[s
 
 def reachable(subject: Subject, begin: set[str], dead: frozenset[str] = frozenset()) -> set[str]:
     """The nodes that rules lead to from these, not counting the rules whose labels are `dead`."""
-    found, todo = set(begin), list(begin)
+    nodes, todo = set(begin), list(begin)
     while todo:
         for rule, label in subject.rules_of(todo.pop()):
-            if rule.target is not None and rule.target not in found and label not in dead:
-                found.add(rule.target)
+            if rule.target is not None and rule.target not in nodes and label not in dead:
+                nodes.add(rule.target)
                 todo.append(rule.target)
-    return found
+    return nodes
 
 
 # Counters that never exceed others
@@ -82,9 +82,9 @@ def _counts_all_of(subject: Subject, more: Counter, less: Counter) -> bool:
     """Whether each step that counts `less` counts `more`, and each that resets `more` resets `less`."""
     if isinstance(more.counts, RuleOf):
         return False
-    asked, nodes = _counted_when(subject, less)
+    events, nodes = _counted_when(subject, less)
     inside = not more.at or nodes <= set(more.at)
-    implied = any(_implies(happens, more.counts) for happens in asked)
+    implied = any(_implies(happens, more.counts) for happens in events)
     resets = all(any(_implies(reset, other) for other in less.resets) for reset in more.resets)
     return inside and implied and resets
 

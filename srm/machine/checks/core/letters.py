@@ -64,19 +64,19 @@ def attribute_values(literals: Iterable[Happens], words: Words | None) -> dict[s
     Of cells these are the ones named, their neighbours and one that is neither: every other cell passes the same tests.
     """
     tests = [test for literal in literals for test in literal.tests]
-    found = {}
+    values = {}
     for name in dict.fromkeys(test.attribute for test in tests):
-        asked = [test for test in tests if test.attribute == name]
-        cells = [test.value for test in asked if isinstance(test.value, Cell)]
-        is_cell = any(test.relation == "next to" for test in asked) or bool(cells)
+        own_tests = [test for test in tests if test.attribute == name]
+        cells = [test.value for test in own_tests if isinstance(test.value, Cell)]
+        is_cell = any(test.relation == "next to" for test in own_tests) or bool(cells)
         if words is not None:
             attribute = words.attributes[words.attribute_index[name]]
             is_cell = attribute.is_cell
             named: tuple[str, ...] = attribute.values or ()
         else:
-            named = (*(t.value for t in asked if isinstance(t.value, str) and t.value != NONE), OTHER)
-        found[name] = (*(_cells(cells) if is_cell else dict.fromkeys(named)), NONE)
-    return found
+            named = (*(t.value for t in own_tests if isinstance(t.value, str) and t.value != NONE), OTHER)
+        values[name] = (*(_cells(cells) if is_cell else dict.fromkeys(named)), NONE)
+    return values
 
 
 def _cells(named: Sequence[Cell]) -> list[Cell]:
@@ -95,15 +95,17 @@ def variants(
     event: str, literals: Iterable[Happens], values: Mapping[str, tuple[Value, ...]], told_apart: Sequence[str] = ()
 ) -> list[Variant]:
     """The ways in which the event can pass the tests; attributes in `told_apart` are listed value by value."""
-    asked = [literal for literal in literals if literal.event == event]
-    tested = list(dict.fromkeys([test.attribute for literal in asked for test in literal.tests] + list(told_apart)))
-    found: dict[object, Variant] = {}
+    questions = [literal for literal in literals if literal.event == event]
+    tested = list(dict.fromkeys([test.attribute for literal in questions for test in literal.tests] + list(told_apart)))
+    distinct: dict[object, Variant] = {}
     for chosen in product(*(values[name] for name in tested)):
         having = dict(zip(tested, chosen, strict=True))
-        passed = frozenset(a for a in asked if all(passes(test, having[test.attribute]) for test in a.tests))
-        told = tuple(Test(name, "=", value) for name, value in having.items())
-        found.setdefault((passed, *(having[name] for name in told_apart)), Variant(Happens(event, told), passed))
-    return list(found.values())
+        passed = frozenset(a for a in questions if all(passes(test, having[test.attribute]) for test in a.tests))
+        attributes = tuple(Test(name, "=", value) for name, value in having.items())
+        distinct.setdefault(
+            (passed, *(having[name] for name in told_apart)), Variant(Happens(event, attributes), passed)
+        )
+    return list(distinct.values())
 
 
 def alphabet(

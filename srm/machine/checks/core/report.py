@@ -30,8 +30,8 @@ def form_text(form: Form) -> str:
     text = ""
     for monomial, coefficient in sorted(form.items(), key=lambda item: item[1] < 0):  # what is taken away comes last
         size = fraction_text(abs(coefficient))
-        said = str(monomial)
-        part = size if said == "1" else said if size == "1" else f"{size} * {said}"
+        name = str(monomial)
+        part = size if name == "1" else name if size == "1" else f"{size} * {name}"
         if text:
             text += f" {'-' if coefficient < 0 else '+'} {part}"
         else:
@@ -44,7 +44,7 @@ def place_of(nodes: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class WitnessStep:
     """One step of a loop or a trace: what happens, which rules fire (None: idle), and what they pay."""
 
     node: str
@@ -66,7 +66,7 @@ class Witness:
     signals: Mapping[str, str] = field(default_factory=dict)
     assignment: Mapping[str, str] = field(default_factory=dict)
     atoms: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WitnessStep, ...] = ()
 
     def lines(self) -> Iterable[str]:
         if self.events:
@@ -82,7 +82,7 @@ class Witness:
             yield f"{number}. {step_text(step)}"
 
 
-def step_text(step: Step) -> str:
+def step_text(step: WitnessStep) -> str:
     happens = " and ".join(step.events) or "nothing happens"
     at = f" at {step.node}" + (f" / {step.other_node}" if step.other_node not in (None, step.node) else "")
     if step.other_pay is None:

@@ -92,18 +92,18 @@ def find_living(subject: Subject, prover: Prover) -> tuple[Living, tuple[Finding
     can = {label: prover.can(subject.fires[label], facts[node.name]) for node, _, label in subject.machine.rules}
     dead = frozenset(label for label, fires in can.items() if fires is False)
     living = Living(facts, dead, frozenset(reachable(subject, {subject.machine.start}, dead)))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for node, rule, label in subject.machine.rules:
         if can[label] is False:
             message = f"{rule_text(rule)} can never fire{_because(subject, label)}"
-            found.append(Finding("warning", "rules", f"node {node.name}", message))
+            findings.append(Finding("warning", "rules", f"node {node.name}", message))
         elif can[label] is None:
             message = f"not decided: whether {rule_text(rule)} can ever fire"
-            found.append(Finding("warning", "rules", f"node {node.name}", message))
-    if not found:
-        found.append(Finding("note", "rules", "", "every rule can fire"))
-    found += _exhausted(subject, prover, living)
-    return living, (*found, *_nodes(subject, living))
+            findings.append(Finding("warning", "rules", f"node {node.name}", message))
+    if not findings:
+        findings.append(Finding("note", "rules", "", "every rule can fire"))
+    findings += _exhausted(subject, prover, living)
+    return living, (*findings, *_nodes(subject, living))
 
 
 def _because(subject: Subject, label: str) -> str:
@@ -126,9 +126,9 @@ def _exhausted(subject: Subject, prover: Prover, living: Living) -> Iterator[Fin
     for (node_name, comparisons), rules in together.items():
         facts = living.facts[node_name]
         stops = {counter: _stop(prover, comparisons, facts, counter) for counter in counters_of(comparisons)}
-        said = " or ".join(f"#{counter} >= {stop}" for counter, stop in stops.items() if stop is not None)
-        if said:
-            message = f"{', '.join(rules)} can never fire once {said}"
+        limits = " or ".join(f"#{counter} >= {stop}" for counter, stop in stops.items() if stop is not None)
+        if limits:
+            message = f"{', '.join(rules)} can never fire once {limits}"
             yield Finding("note", "rules", f"node {node_name}", message)
 
 

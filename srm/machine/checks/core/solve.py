@@ -62,7 +62,7 @@ class Answer:
 NO, UNDECIDED = Answer(False), Answer(None)
 
 
-class Asked(Protocol):
+class Topic(Protocol):
     """What questions are about: a `Subject`, or two machines that are compared."""
 
     @property
@@ -81,7 +81,7 @@ class Asked(Protocol):
 class Prover:
     """Asks questions about one subject; what its constraint allows is given to the solver once."""
 
-    def __init__(self, subject: Asked, effort: int = EFFORT) -> None:
+    def __init__(self, subject: Topic, effort: int = EFFORT) -> None:
         self.subject = subject
         self.effort = effort
         self._encoded: dict[tuple[str, Sign], Any] = {}
@@ -93,7 +93,9 @@ class Prover:
     def _solver(self, kind: str = "number") -> Any:
         solver = z3.Solver()
         solver.set("rlimit", self.effort)
-        solver.add([self._sign(said, "number") for said in self.subject.allowed if isinstance(said, Sign)])
+        solver.add(
+            [self._sign(condition, "number") for condition in self.subject.allowed if isinstance(condition, Sign)]
+        )
         if FALSE in self.subject.allowed:
             solver.add(False)
         if kind != "real":
@@ -172,8 +174,8 @@ class Prover:
         question = arithmetic_of(whole)
         if question not in self._decided:
             self._decided[question] = self._search(question, start)
-        decided, found = self._decided[question]
-        return decided, {**start, **found}
+        decided, counters = self._decided[question]
+        return decided, {**start, **counters}
 
     def _search(self, whole: Condition, start: Mapping[str, int]) -> tuple[bool | None, dict[str, int]]:
         counters = counters_of(whole)
@@ -182,9 +184,9 @@ class Prover:
             return first, dict(start)
         if self._with_variables(whole, "real")[0] is False:
             return False, {}
-        decided, found = self._with_variables(whole, "int")
+        decided, numbers = self._with_variables(whole, "int")
         if decided is not None:
-            return decided, found
+            return decided, numbers
         for vector in _small_vectors(counters):
             raised = {name: vector.get(name, 0) + start.get(name, 0) for name in counters}
             if self._with_numbers(whole, raised):
@@ -268,8 +270,8 @@ class _EventVariable:
         self.variant = z3.Int(f"{event} variant")
         self.range = z3.And(self.variant >= 0, self.variant < len(kinds)) if len(kinds) > 1 else z3.BoolVal(True)
 
-    def occurs(self, asked: Happens) -> Any:
-        passing = [index for index, kind in enumerate(self.kinds) if asked in kind.passed]
+    def occurs(self, happens: Happens) -> Any:
+        passing = [index for index, kind in enumerate(self.kinds) if happens in kind.passed]
         if len(passing) == len(self.kinds):
             return self.variable
         return z3.And(self.variable, z3.Or([self.variant == index for index in passing]))

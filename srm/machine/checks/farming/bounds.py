@@ -18,7 +18,7 @@ import z3
 
 from srm.machine.affine import ONE, Form, add
 from srm.machine.checks.core.conditions import Reading, Sign, counters_of, every, needed_signs, negate, negated, sign
-from srm.machine.checks.core.report import Finding, Step, Witness, form_text, fraction_text, place_of
+from srm.machine.checks.core.report import Finding, Witness, WitnessStep, form_text, fraction_text, place_of
 from srm.machine.checks.core.rules import rule_text
 from srm.machine.checks.core.solve import EFFORT, Prover
 from srm.machine.checks.core.subject import Subject
@@ -41,23 +41,23 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         often = "once" if rounds == 1 else f"{reached}{rounds} times"
         return f"from counters at 0 it can be made {often}, which pays {fraction_text(total)}{between}"
     worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
-    found = [wear for wear in worn if wear.by]
-    if not found:
+    bounding = [wear for wear in worn if wear.by]
+    if not bounding:
         ends = f"the guard of {_rule(worn[0])} ends it" if worn else "what it pays falls"
         return f"{ends} as its counters grow"
-    said = []
+    texts = []
     steady = not may_be_repaid(subject, loop, recurring)
-    for wear in _distinct(found):
+    for wear in _distinct(bounding):
         text = f"the guard of {_rule(wear)} allows at most {_most_rounds(wear)}"
         if prover.can(every((sign(loop.pay, ">"), negate(wear.when)))) is not False:
             text += f" where {form_text(wear.by)} > 0"
         small = steady and prover.can(sign(add(loop.pay, negated(wear.by)), ">")) is False
-        said.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
-    return "; ".join(said) + between
+        texts.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
+    return "; ".join(texts) + between
 
 
-def _distinct(found: Sequence[Wear]) -> list[Wear]:
-    return list({(form_text(wear.start), form_text(wear.by)): wear for wear in reversed(found)}.values())[::-1]
+def _distinct(bounding: Sequence[Wear]) -> list[Wear]:
+    return list({(form_text(wear.start), form_text(wear.by)): wear for wear in reversed(bounding)}.values())[::-1]
 
 
 def _rule(wear: Wear) -> str:
@@ -118,19 +118,19 @@ def largest_total(
     place = place_of(list(dict.fromkeys(move.node for move in used)))
     if any(monomial != ONE for move in used for monomial, _ in move.pay):
         return  # pay that reads counters or signals is not linear in how often moves are made
-    found = _optimum(used, recurring)
-    if found is None:
+    optimum = _optimum(used, recurring)
+    if optimum is None:
         yield Finding("note", "farming", place, "not decided: the largest total that loops can farm")
         return
-    total, times = found
+    total, times = optimum
     plan = _plan(subject, times)
-    told = Tally({f"{move.letter}{'' if move.rule else ' (idle)'}": times[move] for move in times})
-    listed = ", ".join(f"{count} {letter}" for letter, count in told.items())
+    counts = Tally({f"{move.letter}{'' if move.rule else ' (idle)'}": times[move] for move in times})
+    listed = ", ".join(f"{count} {letter}" for letter, count in counts.items())
     how = f"is {'' if plan else 'at most '}{fraction_text(total)}"
     if any(may_be_repaid(subject, loop, recurring) for loop in loops):
         how += " before hindsight"
     between = "".join(dict.fromkeys(_between(moves, loop) for loop in loops))
-    steps = tuple(Step(m.node, m.letter.events, m.label, form_text(dict(m.pay))) for m in plan or ())
+    steps = tuple(WitnessStep(m.node, m.letter.events, m.label, form_text(dict(m.pay))) for m in plan or ())
     yield Finding(
         "note",
         "farming",
@@ -186,8 +186,8 @@ def _optimize(limits: Sequence[Any], goal: Any) -> Any:
     solver = z3.Optimize()
     solver.set("rlimit", EFFORT)
     solver.add(*limits)
-    found = solver.maximize(goal)
-    if solver.check() != z3.sat or not (z3.is_rational_value(found.value()) or z3.is_int_value(found.value())):
+    objective = solver.maximize(goal)
+    if solver.check() != z3.sat or not (z3.is_rational_value(objective.value()) or z3.is_int_value(objective.value())):
         return None  # too hard, or without bound
     return solver.model()
 
@@ -226,16 +226,16 @@ def _plan(subject: Subject, times: Mapping[Move, int]) -> tuple[Move, ...] | Non
     todo.append((moves[0].node, tuple(times[m] for m in moves), begin, tuple(b.least for b in balances), ()))
     tried: set[object] = set()
     while todo and len(tried) < MOST_TRIED:
-        here, left, counters, levels, done = todo.pop()
-        if not any(left):
+        here, remaining, counters, levels, done = todo.pop()
+        if not any(remaining):
             return done
         for index in reversed(range(len(moves))):
             move = moves[index]
             after = tuple(level + change for level, change in zip(levels, move.levels, strict=True))
-            if not left[index] or move.node != here or not within(after, balances):
+            if not remaining[index] or move.node != here or not within(after, balances):
                 continue
             made = make(move, counters)
-            rest = (*left[:index], left[index] - 1, *left[index + 1 :])
+            rest = (*remaining[:index], remaining[index] - 1, *remaining[index + 1 :])
             if made is not None and (move.target, rest) not in tried:
                 tried.add((move.target, rest))
                 todo.append((move.target, rest, made[1], after, (*done, move)))

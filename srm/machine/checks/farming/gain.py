@@ -228,6 +228,6 @@ def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     varying = any(reading.signals for parts in pays for reading in parts)
     if varying or may_be_repaid(subject, loop, recurring):
         return guards
-    falls = [found for parts in pays if (found := _falls(parts, loop, recurring)) is not None]
+    falls = [fall for parts in pays if (fall := _falls(parts, loop, recurring)) is not None]
     none_grows = every(sign(part, "<=") for parts in pays for part in parts.values())
     return some((guards, every((none_grows, some(falls)))))

@@ -69,7 +69,7 @@ class Move:
 
 def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collection[str]) -> list[Move]:
     """Every move within these nodes that can be made and that pays (perhaps later), counts, resets or changes a balance."""
-    found: dict[object, Move] = {}
+    distinct: dict[object, Move] = {}
     repaid = set(repaid_events(subject))
     letters = alphabet(_literals(subject, nodes), subject.words)
     if len(letters) * len(subject.machine.rules) > MOST_TRIED:
@@ -84,9 +84,9 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
                 pays = move.pay or again or (move.rule is not None and move.rule.hindsight)
                 matters = pays or move.counts or move.resets or any(move.levels) or move.target != node
                 key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition, again)
-                if inside and matters and key not in found:
-                    found[key] = move
-    made = [move for move in found.values() if prover.can(move.condition, living.facts[move.node]) is not False]
+                if inside and matters and key not in distinct:
+                    distinct[key] = move
+    made = [move for move in distinct.values() if prover.can(move.condition, living.facts[move.node]) is not False]
     return sorted(made, key=lambda move: list(nodes).index(move.node))
 
 
@@ -105,8 +105,8 @@ def _literals(subject: Subject, nodes: Collection[str]) -> tuple[Happens, ...]:
 def repaid_events(subject: Subject) -> tuple[str, ...]:
     """The events whose steps hindsight may pay anew."""
     changes = [change for _, rule, _ in subject.machine.rules if rule.hindsight for change in rule.hindsight.changes]
-    found = [c.events if isinstance(c, RepayEvery) else (c.milestone.event,) for c in changes]
-    return tuple(dict.fromkeys(event for events in found for event in events))
+    repaid = [c.events if isinstance(c, RepayEvery) else (c.milestone.event,) for c in changes]
+    return tuple(dict.fromkeys(event for events in repaid for event in events))
 
 
 def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> Iterator[Move]:
@@ -159,13 +159,13 @@ def components(moves: Sequence[Move]) -> list[frozenset[str]]:
         leads.setdefault(move.node, set()).add(move.target)
     reach: dict[str, set[str]] = {}
     for node in leads:
-        found, todo = set(), [node]
+        reached, todo = set(), [node]
         while todo:
             for target in leads.get(todo.pop(), ()):
-                if target not in found:
-                    found.add(target)
+                if target not in reached:
+                    reached.add(target)
                     todo.append(target)
-        reach[node] = found
+        reach[node] = reached
     groups = dict.fromkeys(frozenset(other for other in reach[node] if node in reach.get(other, ())) for node in leads)
     return [group for group in groups if group]
 
@@ -218,9 +218,9 @@ def arrange(moves: Sequence[Move], balances: Sequence[Balance]) -> tuple[Move, .
         return None
     first = min(move.node for move in moves)
     for levels in _beginnings(moves, balances):
-        found = _order(first, levels, moves, balances)
-        if found is not None:
-            return found
+        order = _order(first, levels, moves, balances)
+        if order is not None:
+            return order
     return None
 
 
@@ -246,8 +246,8 @@ def _order(
             if here == first:
                 return done
             continue
-        left = list((Tally(moves) - Tally(done)).elements())
-        for move in reversed(list(dict.fromkeys(left))):
+        remaining = list((Tally(moves) - Tally(done)).elements())
+        for move in reversed(list(dict.fromkeys(remaining))):
             after = tuple(level + change for level, change in zip(levels, move.levels, strict=True))
             key = (move.target, frozenset(Tally((*done, move)).items()))
             if move.node == here and key not in tried and within(after, balances):

@@ -67,9 +67,9 @@ def forbid_farming(machine: Machine, words: Words | None, constraint: Constraint
         require_words(machine, words)
     subject = Subject(machine, words, constraint)
     if not _can_be_met(subject):
-        asked = f"constraint {constraint.name}" if constraint else "what the holes allow"
+        assumed = f"constraint {constraint.name}" if constraint else "what the holes allow"
         values = " with the values that are given" if subject.values else ""
-        return Forbidden(unproved=(f"{asked}: cannot be met{values}, so no loop was judged",))
+        return Forbidden(unproved=(f"{assumed}: cannot be met{values}, so no loop was judged",))
     by_pay = _search(subject, guards_first=False)
     if not by_pay.unproved or not by_pay.atoms:
         return by_pay

@@ -25,8 +25,8 @@ from srm.machine.terms import (
     SignalTerm,
     Sum,
     Term,
+    compared_terms,
     number_text,
-    parts,
 )
 
 Signals = Mapping[str, float]
@@ -139,6 +139,5 @@ def guard_in_numbers(walk: Walk, guard: Guard, signals: Signals) -> str:
 
 def holes_compared(machine: Machine, guard: Guard) -> tuple[str, ...]:
     """The holes that decide a guard, each once, in the machine's order."""
-    sides = [side for part in parts(guard) if isinstance(part, Compare) for side in (part.left, part.right)]
-    names = {monomial.hole for side in sides for monomial in machine.form(side)}
+    names = {monomial.hole for side in compared_terms(guard) for monomial in machine.form(side)}
     return tuple(name for name in machine.hole_names if name in names)

@@ -263,6 +263,11 @@ def happenings(events: Events, words: Words) -> Happenings:
     return steps
 
 
+def signals_at(events: Events, words: Words, step: int, world: int) -> dict[str, float]:
+    """What each signal read at a step, by its name."""
+    return {signal.name: float(events.signals[step, world, i]) for i, signal in enumerate(words.signals)}
+
+
 def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, real: Mask) -> npt.NDArray[np.float64]:
     """What each of B walks pays along a rollout, [T, B]; the walks go on where the last rollout left them.
 
@@ -276,8 +281,7 @@ def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, rea
         for step in range(events.steps):
             if not real[step, world]:
                 continue
-            signals = {signal.name: float(events.signals[step, world, i]) for i, signal in enumerate(words.signals)}
-            walk.step(happened[step][world], signals, f"step {step} of world {world}")
+            walk.step(happened[step][world], signals_at(events, words, step, world), f"step {step} of world {world}")
             held.append(step)
             pay[held, world] = walk.pay
             if over[step, world]:

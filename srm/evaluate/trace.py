@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
-from srm.evaluate.reference import Attributes, Judgement, Walk, happenings
+from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
 from srm.machine.language.parse import require_words
 from srm.machine.model import Machine
 from srm.machine.terms import events_of
@@ -113,7 +113,7 @@ def trace(machine: Machine, vocabulary: Vocabulary, trajectory: Trajectory, valu
     events = vocabulary.read(as_rollout([trajectory]))
     walk, steps = Walk(machine, words, values), []
     for step, (happened,) in enumerate(happenings(events, words)):
-        signals = {signal.name: float(events.signals[step, 0, i]) for i, signal in enumerate(words.signals)}
+        signals = signals_at(events, words, step, 0)
         steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)

@@ -14,7 +14,7 @@ from srm.evaluate.explain import Amount, number
 from srm.evaluate.trace import Reason, Trace, TracedStep, TraceTotals
 from srm.machine.drawing.terminal import STYLES
 from srm.machine.model import Machine, Node
-from srm.machine.terms import Compare, parts
+from srm.machine.terms import compared_terms
 
 HEADER = ("step", "node", "events", "rule", "pay", "")
 _LEFT = ("node", "events", "hole", "rule", "demo", "rules that fired, and how often", "")  # columns of words
@@ -76,9 +76,8 @@ def _details(step: TracedStep, trace: Trace, counters: set[str]) -> Iterator[tup
 def _counters_at(machine: Machine, node: Node) -> set[str]:
     """The counters that the node's rules speak of."""
     terms = [rule.pay for rule in node.rules]
-    terms += [change.pay for rule in node.rules if rule.hindsight for change in rule.hindsight.changes]
-    compared = [part for rule in node.rules for part in parts(rule.guard) if isinstance(part, Compare)]
-    terms += [side for part in compared for side in (part.left, part.right)]
+    terms += [change.pay for rule in node.rules for change in rule.changes]
+    terms += [side for rule in node.rules for side in compared_terms(rule.guard)]
     return {name for term in terms for monomial in machine.form(term) for name in monomial.counters}
 
 

@@ -31,7 +31,7 @@ from gymnasium.vector.utils import batch_space
 
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
-from srm.evaluate.reference import Judgement, Walk, happenings
+from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
 from srm.machine.language.parse import require_words
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
@@ -88,8 +88,8 @@ class _Judges:
         events, words = self.vocabulary.read(rollout), self.vocabulary.words
         (happened,) = happenings(events, words)
         judgements: list[Judgement | None] = [None] * len(real)
-        for world in np.flatnonzero(real):
-            signals = {signal.name: float(events.signals[0, world, i]) for i, signal in enumerate(words.signals)}
+        for world in np.flatnonzero(real).tolist():
+            signals = signals_at(events, words, 0, world)
             judgements[world] = self.walks[world].step(happened[world], signals, f"a step of world {world}")
             if not self.repays:
                 self.walks[world].forget()  # an episode may have any length

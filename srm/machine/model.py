@@ -16,7 +16,7 @@ from itertools import islice
 
 from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import ONE, Form, add, exact, expand, scale
-from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
+from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, events_of, number_text
 
 ZERO = Number(0.0)
 
@@ -83,6 +83,11 @@ class Counter:
     at: tuple[str, ...] = ()
     resets: tuple[Happens, ...] = ()
 
+    @property
+    def happens(self) -> tuple[Happens, ...]:
+        """The events that move it; a counter of a rule's firings has only those that reset it."""
+        return self.resets if isinstance(self.counts, RuleOf) else (self.counts, *self.resets)
+
     def __str__(self) -> str:
         text = f"#{self.name} counts {self.counts}"
         if self.at:
@@ -110,6 +115,10 @@ class RepayLast:
     milestone: Happens
     pay: Term
 
+    @property
+    def events(self) -> tuple[str, ...]:
+        return (self.milestone.event,)
+
     def __str__(self) -> str:
         return f"last {self.milestone} // {self.pay}"
 
@@ -136,6 +145,11 @@ class Rule:
     name: str | None = None
     tier: int = 0
     hindsight: Hindsight | None = None
+
+    @property
+    def changes(self) -> tuple[RepayEvery | RepayLast, ...]:
+        """What its hindsight changes, if it has any."""
+        return self.hindsight.changes if self.hindsight else ()
 
     def __str__(self) -> str:
         label = f"{self.name}: " if self.name else ""
@@ -274,6 +288,20 @@ class Machine:
                 assert rule.name or label not in names  # names have no dots
                 listed.append((node, rule, label))
         return tuple(listed)
+
+    @cached_property
+    def events(self) -> frozenset[str]:
+        """The events that the machine speaks of."""
+        counted = {happens.event for counter in self.counters for happens in counter.happens}
+        guards = {event for _, rule, _ in self.rules for event in events_of(rule.guard)}
+        since = {rule.hindsight.since for _, rule, _ in self.rules if rule.hindsight and rule.hindsight.since}
+        return frozenset(counted | guards | since | set(self.repaid_events))
+
+    @cached_property
+    def repaid_events(self) -> tuple[str, ...]:
+        """The events whose steps hindsight may pay anew, each once, in order."""
+        changes = (change for _, rule, _ in self.rules for change in rule.changes)
+        return tuple(dict.fromkeys(event for change in changes for event in change.events))
 
     def constraint(self, name: str | None = None) -> Constraint | None:
         """The constraint of that name; without one, the first (or None if the machine has none)."""

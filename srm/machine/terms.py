@@ -243,6 +243,11 @@ def events_of(guard: Guard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.event for part in parts(guard) if isinstance(part, Happens)))
 
 
+def compared_terms(guard: Guard) -> tuple[Term, ...]:
+    """Both sides of each comparison in a guard, in order."""
+    return tuple(side for part in parts(guard) if isinstance(part, Compare) for side in (part.left, part.right))
+
+
 def needs_event(guard: Guard) -> bool:
     """Whether the guard can hold only at a step where something happens, which lets idle steps be skipped."""
     match guard:

@@ -247,9 +247,8 @@ def _counter(counter: Counter, known: _Known) -> Iterator[Problem]:
         name = counter.counts.name
         hint = near(name, known.rules)
         yield Problem(f"#{counter.name} counts rule {name}, but no rule has that name{hint}", counter.counts)
-    for happens in (counter.counts, *counter.resets):
-        if isinstance(happens, Happens):
-            yield from _happens(happens)
+    for happens in counter.happens:
+        yield from _happens(happens)
     for name in counter.at:
         if name not in known.nodes:
             hint = near(name, known.nodes)

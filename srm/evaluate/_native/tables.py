@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from srm.evaluate._native.dynamic import find_dynamic
 from srm.machine.affine import Form, add, scale
-from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, Rule, RuleOf
-from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, events_of, needs_event
+from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, RuleOf
+from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, needs_event
 from srm.machine.words import NOTHING, Words, pack_cell
 
 Array = npt.NDArray[Any]
@@ -201,9 +201,8 @@ class _Compiler:
         for rule in rules:
             ops.add(self.guard(rule.guard))
             pays.append(self.form(self.machine.form(rule.pay)))
-            listed = rule.hindsight.changes if rule.hindsight else ()
-            change_rules.add(range(len(changes), len(changes) + len(listed)))
-            for change in listed:
+            change_rules.add(range(len(changes), len(changes) + len(rule.changes)))
+            for change in rule.changes:
                 changes.append(self.change(change))
                 change_events.add(self.events(change.events) if isinstance(change, RepayEvery) else ())
             fired.add(i for i, c in enumerate(self.machine.counters) if c.counts == RuleOf(rule.name or ""))
@@ -223,8 +222,8 @@ class _Compiler:
             counters=len(counters),
             events=len(self.words.events),
             longest_guard=int(np.diff(ops.offsets).max(initial=0)),
-            relevant=self.event_mask(_spoken_of(self.machine)),
-            repayable=self.event_mask(_repayable(rules)),
+            relevant=self.event_mask(self.machine.events),
+            repayable=self.event_mask(self.machine.repaid_events),
             rule_from=np.cumsum([0, *(len(node.rules) for node in self.machine.nodes)]).astype(np.int32),
             rule_source=_ints(self.nodes[node.name] for node, _, _ in self.machine.rules),
             rule_target=_ints(self.nodes[rule.target or node.name] for node, rule, _ in self.machine.rules),
@@ -304,16 +303,3 @@ def _ints(items: Iterable[int]) -> Array:
 def tables_of(machine: Machine, words: Words) -> Tables:
     """The machine as tables. It must use only words the vocabulary has."""
     return _Compiler(machine, words).tables()
-
-
-def _spoken_of(machine: Machine) -> set[str]:
-    counted = [h for c in machine.counters for h in (c.counts, *c.resets) if isinstance(h, Happens)]
-    rules = [rule for _, rule, _ in machine.rules]
-    since = {rule.hindsight.since for rule in rules if rule.hindsight and rule.hindsight.since}
-    return {h.event for h in counted} | {e for rule in rules for e in events_of(rule.guard)} | _repayable(rules) | since
-
-
-def _repayable(rules: Sequence[Rule]) -> set[str]:
-    changes = [change for rule in rules if rule.hindsight for change in rule.hindsight.changes]
-    every = {event for change in changes if isinstance(change, RepayEvery) for event in change.events}
-    return every | {change.milestone.event for change in changes if isinstance(change, RepayLast)}

@@ -22,7 +22,7 @@ from srm.infer.posterior.sample import Density, Draws
 from srm.infer.posterior.slices import LogDensity
 from srm.machine.checks.core.constraint import row_text
 from srm.machine.model import Constraint, Machine
-from srm.machine.terms import Compare, parts
+from srm.machine.terms import compared_terms
 
 INTERVAL = (0.05, 0.95)
 EXCHANGED = 128  # draws between which a hole is exchanged
@@ -149,20 +149,14 @@ def read_holes(machine: Machine) -> frozenset[str]:
 
 def guard_holes(machine: Machine) -> frozenset[str]:
     """Holes that a comparison in a guard reads."""
-    sides = (
-        side
-        for _, rule, _ in machine.rules
-        for part in parts(rule.guard)
-        if isinstance(part, Compare)
-        for side in (part.left, part.right)
-    )
+    sides = (side for _, rule, _ in machine.rules for side in compared_terms(rule.guard))
     return frozenset(m.hole for side in sides for m in machine.form(side) if m.hole is not None)
 
 
 def paid_holes(machine: Machine) -> frozenset[str]:
     """Holes that are paid, also in hindsight."""
     pays = [rule.pay for _, rule, _ in machine.rules]
-    pays += [change.pay for _, rule, _ in machine.rules if rule.hindsight for change in rule.hindsight.changes]
+    pays += [change.pay for _, rule, _ in machine.rules for change in rule.changes]
     return frozenset(m.hole for pay in pays for m in machine.form(pay) if m.hole is not None)
 
 

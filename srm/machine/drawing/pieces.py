@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from srm.machine.model import Machine, RepayEvery, RuleOf
-from srm.machine.terms import events_of
+from srm.machine.model import Machine
 from srm.machine.validate import RESERVED
 
 # Pieces
@@ -64,20 +63,7 @@ class Lexicon:
 
 
 def lexicon(machine: Machine) -> Lexicon:
-    return Lexicon(frozenset(_events(machine)), frozenset(name for name, _ in machine.terms))
-
-
-def _events(machine: Machine) -> Iterator[str]:
-    for counter in machine.counters:
-        for happens in (counter.counts, *counter.resets):
-            if not isinstance(happens, RuleOf):
-                yield happens.event
-    for _, rule, _ in machine.rules:
-        yield from events_of(rule.guard)
-        if rule.hindsight:
-            yield from [rule.hindsight.since] if rule.hindsight.since else []
-            for change in rule.hindsight.changes:
-                yield from change.events if isinstance(change, RepayEvery) else [change.milestone.event]
+    return Lexicon(machine.events, frozenset(name for name, _ in machine.terms))
 
 
 def typeset(line: Line) -> Line:

@@ -13,9 +13,8 @@ from srm.machine.words import Words
 def find_foreign_words(machine: Machine, words: Words) -> Iterator[Problem]:
     """The words of the machine that the vocabulary does not have."""
     for counter in machine.counters:
-        for happens in (counter.counts, *counter.resets):
-            if isinstance(happens, Happens):
-                yield from _happens(happens, words)
+        for happens in counter.happens:
+            yield from _happens(happens, words)
     for _, term in machine.terms:
         yield from _foreign(term, machine, words)
     for node in machine.nodes:

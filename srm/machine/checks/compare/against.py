@@ -13,7 +13,7 @@ from srm.machine.checks.core.conditions import TRUE, Reading
 from srm.machine.checks.core.letters import TooManyLetters
 from srm.machine.checks.core.report import Finding, Witness, WitnessStep, assignment_text, form_text, fraction_text
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.core.subject import TOLERANCE, Subject, margin
+from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Machine
 
 MOST_STEPS = 12
@@ -57,9 +57,7 @@ def check_against(
 
 
 def _broken(pair: Pair) -> bool:
-    subject = pair.first.subject
-    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
-    return any(margin(row, subject.values) < -TOLERANCE for row in decided) or Prover(pair).can(TRUE) is False
+    return bool(pair.first.subject.broken_rows) or Prover(pair).can(TRUE) is False
 
 
 def _unmatched(machine: Machine, other: Machine) -> Iterator[Finding]:

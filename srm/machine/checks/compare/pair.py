@@ -22,9 +22,8 @@ from srm.machine.checks.core.conditions import (
     substitute,
     with_counters,
 )
-from srm.machine.checks.core.letters import OTHER, Letter, Value, alphabet, attribute_values
+from srm.machine.checks.core.letters import OTHER, Letter, Value, alphabet, attribute_values, counting
 from srm.machine.checks.core.subject import Subject
-from srm.machine.checks.farming.moves import counting
 from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, RepayLast, Rule
 from srm.machine.terms import AttributeOf, Cell, Happens, Term, Test
 from srm.machine.words import Balance, Words
@@ -100,11 +99,9 @@ class MachineSide:
 
     def hindsight(self, rule: Rule | None) -> list[tuple[object, Form]]:
         """The changes a rule makes to earlier pay: which steps, and the form they are paid with."""
-        if rule is None or rule.hindsight is None:
-            return []
         return [
             (change.events if isinstance(change, RepayEvery) else change.milestone, self.form(change.pay))
-            for change in rule.hindsight.changes
+            for change in (rule.changes if rule else ())
         ]
 
 
@@ -158,7 +155,7 @@ class Pair:
         """What hindsight looks for, with tests that compare attributes of two steps: these are told apart by value."""
         for side in (self.first, self.second):
             for _, rule, _ in side.subject.machine.rules:
-                for change in rule.hindsight.changes if rule.hindsight else ():
+                for change in rule.changes:
                     if isinstance(change, RepayLast):
                         yield change.milestone
 
@@ -167,7 +164,7 @@ class Pair:
             machine = side.subject.machine
             yield from literals_of(*side.subject.fires.values())
             for counter in machine.counters:
-                yield from (h for h in (counter.counts, *counter.resets) if isinstance(h, Happens))
+                yield from counter.happens
             for _, rule, _ in machine.rules:
                 yield from _looked_for(rule.hindsight) if rule.hindsight else ()
         yield from (Happens(event) for balance in self.balances for event in (*balance.plus, *balance.minus))

@@ -27,9 +27,8 @@ from srm.machine.checks.core.conditions import (
     some,
     substitute,
 )
-from srm.machine.checks.core.letters import NONE, Letter, Value, passes
+from srm.machine.checks.core.letters import NONE, Letter, Value, after_step, level_change, passes, within
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.farming.moves import within
 from srm.machine.model import RepayEvery
 from srm.machine.terms import AttributeOf, Happens
 
@@ -107,10 +106,8 @@ def _longer(pair: Pair, prover: Prover, walk: JointWalk) -> Iterator[tuple[Joint
     for letter in pair.letters:
         if not letter.occurrences and _sleeps(pair, walk, letter):
             continue
-        levels = tuple(
-            level + sum((event in b.plus) - (event in b.minus) for event in letter.events)
-            for level, b in zip(walk.levels, pair.balances, strict=True)
-        )
+        changes = (level_change(balance, letter) for balance in pair.balances)
+        levels = tuple(level + change for level, change in zip(walk.levels, changes, strict=True))
         if not within(levels, pair.balances):
             continue
         for first in pair.first.options(walk.nodes[0], letter):
@@ -152,7 +149,7 @@ def _step(
     changed = [p for p, old in zip(pays, (*walk.pays, None), strict=True) if p != old]
     differs = some(sign(add(one, negated(other)), "!=") for one, other in changed)
     counts, resets = options[0].counts | options[1].counts, options[0].resets | options[1].resets
-    counters = tuple((name, 0 if name in resets else value + (name in counts)) for name, value in walk.counters)
+    counters = tuple(after_step(dict(walk.counters), counts, resets).items())
     nodes = (options[0].target, options[1].target)
     after = JointWalk(nodes, counters, levels, comparisons, (*walk.trace, letter), (*walk.visited, walk.nodes), pays)
     return after, differs

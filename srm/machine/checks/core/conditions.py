@@ -54,7 +54,8 @@ class Some:
     parts: tuple[Condition, ...] = ()
 
 
-Condition = Occurs | Sign | Every | Some
+Leaf = Occurs | Sign
+Condition = Leaf | Every | Some
 TRUE, FALSE = Every(), Some()
 
 
@@ -114,7 +115,7 @@ def negate(condition: Condition) -> Condition:
 # Reading
 
 
-def leaves(condition: Condition) -> Iterator[Occurs | Sign]:
+def leaves(condition: Condition) -> Iterator[Leaf]:
     match condition:
         case Every(parts) | Some(parts):
             for part in parts:
@@ -206,27 +207,22 @@ class Reading:
 
 def given(condition: Condition, happening: frozenset[Happens]) -> Condition:
     """The condition at a step where exactly these of the events it asks for happen."""
-    match condition:
-        case Occurs(happens, truly):
-            return TRUE if (happens in happening) == truly else FALSE
-        case Every(parts):
-            return every(given(part, happening) for part in parts)
-        case Some(parts):
-            return some(given(part, happening) for part in parts)
-        case _:
-            return condition
+
+    def decided(leaf: Leaf) -> Condition:
+        if isinstance(leaf, Sign):
+            return leaf
+        return TRUE if (leaf.happens in happening) == leaf.truly else FALSE
+
+    return each_leaf(condition, decided)
 
 
 def _assume(condition: Condition, truths: Mapping[Happens, bool]) -> Condition:
-    match condition:
-        case Occurs(happens, truly) if happens in truths:
-            return TRUE if truths[happens] == truly else FALSE
-        case Every(parts):
-            return every(_assume(part, truths) for part in parts)
-        case Some(parts):
-            return some(_assume(part, truths) for part in parts)
-        case _:
-            return condition
+    def decided(leaf: Leaf) -> Condition:
+        if isinstance(leaf, Sign) or leaf.happens not in truths:
+            return leaf
+        return TRUE if truths[leaf.happens] == leaf.truly else FALSE
+
+    return each_leaf(condition, decided)
 
 
 def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
@@ -256,17 +252,20 @@ def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
     return condition
 
 
+def each_leaf(condition: Condition, change: Callable[[Leaf], Condition]) -> Condition:
+    """The condition with every event and every comparison replaced."""
+    match condition:
+        case Every(parts):
+            return every(each_leaf(part, change) for part in parts)
+        case Some(parts):
+            return some(each_leaf(part, change) for part in parts)
+        case _:
+            return change(condition)
+
+
 def each_sign(condition: Condition, change: Callable[[Sign], Condition]) -> Condition:
     """The condition with every comparison replaced."""
-    match condition:
-        case Sign():
-            return change(condition)
-        case Every(parts):
-            return every(each_sign(part, change) for part in parts)
-        case Some(parts):
-            return some(each_sign(part, change) for part in parts)
-        case _:
-            return condition
+    return each_leaf(condition, lambda leaf: change(leaf) if isinstance(leaf, Sign) else leaf)
 
 
 def with_counters(condition: Condition, values: Mapping[str, Form]) -> Condition:

@@ -13,8 +13,8 @@ import z3
 from srm.machine.affine import add, scale
 from srm.machine.checks.core.conditions import TRUE, Condition, Sign, every, hole_form, number_form, sign
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, form_text, fraction_text
-from srm.machine.checks.core.solve import EFFORT, Answer, Prover, encode_form, is_whole
-from srm.machine.checks.core.subject import TOLERANCE, Subject, condition_of, margin
+from srm.machine.checks.core.solve import EFFORT, Answer, Prover, encode_sign, is_whole
+from srm.machine.checks.core.subject import Subject, condition_of, margin
 from srm.machine.model import Atom, LinearRow, Within
 from srm.machine.terms import HoleTerm
 
@@ -114,8 +114,7 @@ def encode_row(row: LinearRow) -> Any:
 def encode(condition: Condition) -> Any:
     """A condition on holes alone as a Z3 formula."""
     if isinstance(condition, Sign):
-        value = encode_form(condition.form)
-        return {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}[condition.relation]
+        return encode_sign(condition)
     return z3.BoolVal(condition == TRUE)
 
 
@@ -138,16 +137,15 @@ def _kept(subject: Subject, place: str) -> Iterator[Finding]:
 
     That they lie in their spaces needs no word: a machine with other values does not exist.
     """
-    atoms = [row for row in subject.rows if isinstance(row.atom, Atom)]
-    decided = [row for row in atoms if set(row.coefficients) <= set(subject.values)]
-    broken = [row for row in decided if margin(row, subject.values) < -TOLERANCE]
+    broken = [row for row in subject.broken_rows if isinstance(row.atom, Atom)]
     for row in broken:
         excess = fraction_text(-margin(row, subject.values))
         held = assignment_text({name: subject.values[name] for name in row.coefficients})
         yield Finding(
             "error", "constraint", row_text(row), f"the values break this atom by {excess}", Witness(assignment=held)
         )
-    if not broken and decided:
+    decided = [row for row in subject.decided_rows if isinstance(row.atom, Atom)]
+    if decided and not broken:
         least: dict[int, LinearRow] = {}
         for row in sorted(decided, key=lambda row: margin(row, subject.values)):
             least.setdefault(id(row.atom), row)

@@ -8,12 +8,13 @@ any events may coincide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
+from srm.machine.model import Counter, Rule, RuleOf
 from srm.machine.terms import AttributeOf, Cell, Happens, Test
-from srm.machine.words import Words
+from srm.machine.words import Balance, Words
 
 MOST_LETTERS = 4096
 NONE = "none"
@@ -141,3 +142,38 @@ def _size(counts: Iterable[int]) -> int:
     for count in counts:
         size = min(size * count, MOST_LETTERS * MOST_LETTERS)
     return size
+
+
+# What a step does
+
+
+def counting(
+    counters: Sequence[Counter], node: str, fired: Rule | None, letter: Letter
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The counters that a step adds to, and those it resets."""
+    counts, resets = set(), set()
+    for counter in counters:
+        if any(reset in letter.happening for reset in counter.resets):
+            resets.add(counter.name)
+        elif not counter.at or node in counter.at:
+            if isinstance(counter.counts, RuleOf):
+                counted = fired is not None and fired.name == counter.counts.name
+            else:
+                counted = counter.counts in letter.happening
+            if counted:
+                counts.add(counter.name)
+    return frozenset(counts), frozenset(resets)
+
+
+def after_step(counters: Mapping[str, int], counts: Collection[str], resets: Collection[str]) -> dict[str, int]:
+    return {name: 0 if name in resets else value + (name in counts) for name, value in counters.items()}
+
+
+def level_change(balance: Balance, letter: Letter) -> int:
+    """What a step adds to a balance of the vocabulary."""
+    return sum((event in balance.plus) - (event in balance.minus) for event in letter.events)
+
+
+def within(levels: Sequence[int], balances: Sequence[Balance]) -> bool:
+    """Whether each balance is kept."""
+    return all(b.least <= n and (b.most is None or n <= b.most) for n, b in zip(levels, balances, strict=True))

@@ -182,7 +182,6 @@ def check_holes(subject: Subject, living: Living) -> Iterator[Finding]:
 
 def _holes(opened: Subject, rule: Rule) -> set[str]:
     """The holes of a rule that are still there when its terms are multiplied out."""
-    repaid = [change.pay for change in rule.hindsight.changes] if rule.hindsight else []
-    forms = [opened.form(term) for term in (rule.pay, *repaid)]
+    forms = [opened.form(term) for term in (rule.pay, *(change.pay for change in rule.changes))]
     forms += [leaf.form for leaf in leaves(opened.condition(rule.guard)) if isinstance(leaf, Sign)]
     return {monomial.hole for form in forms for monomial in form if monomial.hole is not None}

@@ -133,9 +133,9 @@ class Prover:
             return UNDECIDED
         return Answer(
             True,
-            {name: _fraction(model, z3.Real(f"?{name}")) for name in self.subject.open_holes},
+            {name: fraction_of(model, z3.Real(f"?{name}")) for name in self.subject.open_holes},
             {name: numbers[name] for name in counters_of(condition)},
-            {name: _fraction(model, z3.Real(name)) for name in signals_of(known)},
+            {name: fraction_of(model, z3.Real(name)) for name in signals_of(known)},
             tuple(self._events[e].read(model) for e in _events(literals) if self._events[e].happens(model)),
         )
 
@@ -166,7 +166,7 @@ class Prover:
             solver.add(self._condition(about_counters, "int"), *(z3.Int(f"#{name}") >= 0 for name in start))
             if solver.check() == z3.sat:
                 model = solver.model()
-                start = {name: int(_fraction(model, z3.Int(f"#{name}"))) for name in start}
+                start = {name: int(fraction_of(model, z3.Int(f"#{name}"))) for name in start}
         return whole, start
 
     def _decide(self, whole: Condition, start: dict[str, int]) -> tuple[bool | None, dict[str, int]]:
@@ -214,7 +214,7 @@ class Prover:
         if not decided or kind == "real":
             return decided, {}
         model = solver.model()
-        return True, {name: int(_fraction(model, z3.Int(f"#{name}"))) for name in counters}
+        return True, {name: int(fraction_of(model, z3.Int(f"#{name}"))) for name in counters}
 
     def _readable_model(self, solver: Any) -> Any:
         """An example within -1 ... 1 if there is one: easier to follow than whatever comes first."""
@@ -245,9 +245,7 @@ class Prover:
             if kind == "opaque":
                 self._encoded[key] = z3.Bool(f"sign {len(self._encoded)}")
             else:
-                value = encode_form(sign.form, kind)
-                relation = {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}
-                self._encoded[key] = relation[sign.relation]
+                self._encoded[key] = encode_sign(sign, kind)
         return self._encoded[key]
 
     def _event_facts(self, literals: tuple[Happens, ...]) -> list[Any]:
@@ -299,6 +297,11 @@ def encode_form(form: Form, kind: str = "number") -> Any:
     return z3.Sum(parts) if parts else z3.RealVal(0)
 
 
+def encode_sign(sign: Sign, kind: str = "number") -> Any:
+    value = encode_form(sign.form, kind)
+    return {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}[sign.relation]
+
+
 def is_whole(hole: str) -> Any:
     return z3.IsInt(z3.Real(f"?{hole}"))
 
@@ -311,7 +314,8 @@ def _events(literals: Iterable[Happens]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(literal.event for literal in literals))
 
 
-def _fraction(model: Any, variable: Any) -> Fraction:
+def fraction_of(model: Any, variable: Any) -> Fraction:
+    """The value of a variable or a term in a model of Z3."""
     value = model.eval(variable, model_completion=True)
     if z3.is_algebraic_value(value):
         value = value.approx(12)

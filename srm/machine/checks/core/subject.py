@@ -60,6 +60,16 @@ class Subject:
         speaking = (row for row in self.rows if set(row.coefficients) & set(self.open_holes))
         return tuple(condition_of(row, self.values) for row in speaking)
 
+    @cached_property
+    def decided_rows(self) -> tuple[LinearRow, ...]:
+        """The rows that speak of known values alone."""
+        return tuple(row for row in self.rows if set(row.coefficients) <= set(self.values))
+
+    @cached_property
+    def broken_rows(self) -> tuple[LinearRow, ...]:
+        """The rows that the known values break."""
+        return tuple(row for row in self.decided_rows if margin(row, self.values) < -TOLERANCE)
+
     def form(self, term: Term) -> Form:
         return close(self.machine.form(term), self.values)
 

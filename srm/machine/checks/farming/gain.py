@@ -146,12 +146,9 @@ def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[For
     ahead = reachable(subject, {move.node})
     pays: dict[Items, Form] = {move.pay: dict(move.pay)}
     for node, rule, label in subject.machine.rules:
-        for change in rule.hindsight.changes if rule.hindsight and node.name in ahead else ():
-            if isinstance(change, RepayEvery):
-                concerned = set(change.events) & set(move.letter.events)
-            else:
-                concerned = {change.milestone.event} & set(move.letter.events) if label in recurring.rules else set()
-            if concerned:
+        for change in rule.changes if node.name in ahead else ():
+            again = isinstance(change, RepayEvery) or label in recurring.rules
+            if again and set(change.events) & set(move.letter.events):
                 form = subject.form(change.pay)
                 pays.setdefault(items_of(form), form)
     return list(pays.values())

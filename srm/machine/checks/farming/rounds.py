@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from srm.machine.affine import ONE, Form, Monomial, add
 from srm.machine.checks.core.conditions import (
@@ -27,7 +26,7 @@ from srm.machine.checks.core.conditions import (
     substitute,
 )
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.farming.moves import Move
+from srm.machine.checks.farming.moves import Move, make_round
 
 ROUNDS = "rounds so far"  # the unknown of the polynomials, in the place of a counter
 MOST_ROUNDS = 1000  # before a loop is under way
@@ -98,19 +97,7 @@ def _begun(example: Answer, moves: Sequence[Move], late: Mapping[str, Form]) -> 
     for rounds in range(MOST_ROUNDS):
         now = Reading(counters={**example.counters, ROUNDS: rounds})
         begin = {name: int(now.value(form)) for name, form in late.items()}
-        total = _round(example, moves, begin)
-        if total is not None and total > 0:
+        made = make_round(moves, Reading(example.holes, begin, example.signals))
+        if made is not None and made[0] > 0:
             return replace(example, counters=begin)
     return example
-
-
-def _round(example: Answer, moves: Sequence[Move], counters: Mapping[str, int]) -> Fraction | None:
-    """What one round pays; None if a guard does not hold."""
-    total = Fraction(0)
-    for move in moves:
-        reading = Reading(example.holes, counters, example.signals)
-        if not reading.holds(move.condition):
-            return None
-        total += reading.value(dict(move.pay))
-        counters = {n: 0 if n in move.resets else c + (n in move.counts) for n, c in counters.items()}
-    return total

@@ -24,7 +24,7 @@ from srm.machine.checks.core.constraint import find_contradiction
 from srm.machine.checks.core.report import Finding, place_of
 from srm.machine.checks.core.rules import find_living
 from srm.machine.checks.core.solve import Prover
-from srm.machine.checks.core.subject import TOLERANCE, Subject, condition_of, margin
+from srm.machine.checks.core.subject import Subject, condition_of
 from srm.machine.checks.farming.gain import Loop, can_gain, wears
 from srm.machine.checks.farming.loops import Ground, find_grounds, moves_text
 from srm.machine.language.parse import require_words
@@ -86,8 +86,7 @@ def _with(subject: Subject, atoms: Sequence[Atom]) -> Subject:
 
 
 def _can_be_met(subject: Subject) -> bool:
-    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
-    if any(margin(row, subject.values) < -TOLERANCE for row in decided):
+    if subject.broken_rows:
         return False
     return find_contradiction(subject) is None and Prover(subject).can(TRUE) is not False
 

@@ -40,11 +40,6 @@ class Coefficients:
         spread[:, self.entry, self.hole] = self.value.T
         return spread
 
-    def pull(self, weights: Floats) -> Floats:
-        """d (sum of weights * pay) / d holes, [K, H], for weights [K, N]."""
-        pulled = self.value * weights.T[self.entry]  # [R, K]
-        return np.stack([pulled[self.hole == hole].sum(axis=0) for hole in range(self.shape[2])], axis=1)
-
 
 @dataclass(frozen=True, eq=False)
 class Paid:

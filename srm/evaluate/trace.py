@@ -25,7 +25,7 @@ from typing import Any
 
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.terms import events_of
 from srm.machine.words import NOTHING, Words, unpack_cell

@@ -32,7 +32,7 @@ from gymnasium.vector.utils import batch_space
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import place_of, view_of

@@ -1,6 +1,6 @@
 """What makes a machine invalid, each problem with the part it is about.
 
-Only what the machine itself can answer is asked here; `srm.machine.language.fit` asks whether a vocabulary has its words. A reader
+Only what the machine itself can answer is asked here; `srm.machine.fit` asks whether a vocabulary has its words. A reader
 turns the parts into places in the text.
 """
 

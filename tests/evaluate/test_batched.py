@@ -141,17 +141,6 @@ def test_pay_rules_and_coefficients_of_two_assignments() -> None:
     assert paid.dense()[:, :, 0].tolist() == paid.pay.tolist()
 
 
-def test_weights_pull_on_the_holes_along_the_coefficients() -> None:
-    residual = residual_of("keycorridor", ("open_door red (1, 1)", "open_door red (1, 2)", "pick_up_key red (1, 3)"))
-    rng = np.random.default_rng(0)
-    paid = batched.pay(residual, np.abs(rng.normal(size=(5, 8))), coefficients=True)
-    weights = rng.normal(size=(5, 3))
-    assert paid.coefficients is not None
-    expected = np.einsum("kn,knh->kh", weights, paid.coefficients.dense())
-    np.testing.assert_allclose(paid.coefficients.pull(weights), expected)
-    assert (expected != 0).any()
-
-
 def test_no_assignments_and_no_steps_pay_nothing() -> None:
     assert batched.pay(residual_of(), np.zeros((0, 5))).dense().shape == (0, 4, 1)
     assert batched.pay(residual_of(script=("",)), np.zeros((2, 5))).dense().tolist() == [[[0.0]], [[0.0]]]

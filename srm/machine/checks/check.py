@@ -23,7 +23,7 @@ from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.loops import check_farming
 from srm.machine.checks.farming.unfarmable import Forbidden, forbid_farming, with_atoms
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.words import Words
 

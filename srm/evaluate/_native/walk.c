@@ -206,11 +206,12 @@ static void put_candidate(Walk *w, int rule, int verdict) {
     put_repays(w, rule);
 }
 
-/* The rules that may hold at this step. Returns the one that surely fires at the static node, or NONE; two that do clash. */
+/* The rules that may hold at this step. Returns the one that surely holds at the static node, or NONE; two that do clash, unless an
+   assignment may give the step to a rule above both: then it is for `pay` to say. */
 static int put_candidates(Walk *w, int node, int64_t clash[4]) {
     const Tables *t = w->t;
     int low = t->dynamic_node ? 0 : t->rule_from[node], high = t->dynamic_node ? t->rules : t->rule_from[node + 1];
-    int sure = NONE;
+    int sure = NONE, open_tier = INT32_MAX; /* the smallest tier of a rule that only an assignment decides */
     for (int rule = low; rule < high; rule++) {
         int same_node = sure != NONE && t->rule_source[sure] == t->rule_source[rule];
         if (same_node && t->rule_tier[rule] > t->rule_tier[sure]) continue;
@@ -218,10 +219,12 @@ static int put_candidates(Walk *w, int node, int64_t clash[4]) {
         int verdict = judge(w, rule);
         if (verdict == FALSE_) continue;
         if (verdict == TRUE_) {
-            if (same_node && !t->dynamic_node && clash[0] < 0) {
+            if (same_node && !t->dynamic_node && open_tier >= t->rule_tier[rule] && clash[0] < 0) {
                 clash[0] = w->step, clash[1] = w->world, clash[2] = sure, clash[3] = rule;
             }
             sure = rule;
+        } else if (t->rule_tier[rule] < open_tier) {
+            open_tier = t->rule_tier[rule];
         }
         put_candidate(w, rule, verdict);
     }

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from srm.machine.affine import Form
+from srm.machine.affine import LARGEST_NUMBER, Form
 from srm.machine.terms import number_text
 
 SEVERITIES = ("error", "warning", "note")
@@ -20,7 +20,7 @@ QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", 
 
 def fraction_text(value: Fraction) -> str:
     """A decimal where that is exact and short, else a quotient: 0.25, -2, 1/3."""
-    if value.denominator < 10**6 and Fraction(repr(float(value))) == value:
+    if abs(value) <= LARGEST_NUMBER and value.denominator < 10**6 and Fraction(repr(float(value))) == value:
         return number_text(float(value))
     return str(value)
 

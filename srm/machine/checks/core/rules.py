@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from srm.machine.checks.core.conditions import (
     Condition,
@@ -21,6 +22,7 @@ from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Rule
 
+MOST_CLASHES = 20  # that are listed; of n rules that overlap there are n^2 / 2, each with an example to be found
 MOST_REPETITIONS = 64  # a rule that can fire after so many counts is not said to stop
 
 
@@ -57,20 +59,27 @@ def witness_of(answer: Answer, node: str | None = None) -> Witness:
 
 
 def check_determinism(subject: Subject, prover: Prover, facts: Facts) -> Iterator[Finding]:
-    clashes = 0
-    for node in subject.machine.nodes:
-        rules = subject.rules_of(node.name)
-        for index, (first, first_label) in enumerate(rules):
-            for second, second_label in rules[index + 1 :]:
-                if first.tier != second.tier:
-                    continue
-                both = every((subject.fires[first_label], subject.fires[second_label]))
-                answer = prover.example(both, facts[node.name])
-                if answer.possible is not False:
-                    clashes += 1
-                    yield _clash(node.name, first, second, answer)
+    clashes = []
+    for clash in _clashes(subject, prover, facts):
+        clashes.append(clash)
+        yield clash
+        if sum(clash.severity == "error" for clash in clashes) == MOST_CLASHES:
+            message = f"{MOST_CLASHES} pairs of rules that can hold at one step are enough: no others were looked for"
+            yield Finding("warning", "determinism", "", message)
+            return
     if not clashes:
         yield Finding("note", "determinism", "", "no two rules of a node can hold at one step")
+
+
+def _clashes(subject: Subject, prover: Prover, facts: Facts) -> Iterator[Finding]:
+    for node in subject.machine.nodes:
+        for (first, first_label), (second, second_label) in combinations(subject.rules_of(node.name), 2):
+            if first.tier != second.tier:
+                continue
+            both = every((subject.fires[first_label], subject.fires[second_label]))
+            answer = prover.example(both, facts[node.name])
+            if answer.possible is not False:
+                yield _clash(node.name, first, second, answer)
 
 
 def _clash(node: str, first: Rule, second: Rule, answer: Answer) -> Finding:

@@ -17,7 +17,8 @@ from srm.errors import AssignmentError
 from srm.evaluate._native import compiled
 from srm.evaluate._native.tables import NONE, Array
 from srm.evaluate.symbolic import Residual, clash_error
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.machine.terms import number_text
 
 IDLE = NONE

@@ -26,7 +26,8 @@ from srm.infer.posterior.slices import prior_walkers
 from srm.infer.project import Polytope
 from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 

@@ -18,7 +18,8 @@ import torch
 from srm.errors import RunError, SrmError
 from srm.infer.belief import PaysByBelief
 from srm.infer.concretizer import Concretizer, ConcretizerConfig
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.processes import start_shielded
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Demonstrations, Rollout

@@ -26,7 +26,8 @@ from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
 from srm.infer.project import Floats, Polytope
 from srm.infer.reward_net import Follower, RewardNet, RewardNetConfig, Seen, Sequences, draw, look, say
 from srm.infer.sampler import Sampler, SamplerConfig
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
 from srm.train.learner import Means, load_weights
 from srm.train.optimise import Optimiser

@@ -18,7 +18,8 @@ from srm.infer.objectives import loss_con
 from srm.infer.project import Floats, Polytope
 from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 How = Literal["uniform", "penalty"]
 BOX = 1.0  # no hole is further from 0: a cone has no uniform distribution

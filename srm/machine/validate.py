@@ -14,20 +14,8 @@ from dataclasses import dataclass, field
 
 from srm.errors import near
 from srm.machine.affine import Form, NotAffine, WorkBudget, expand
-from srm.machine.model import (
-    Atom,
-    Counter,
-    EveryHole,
-    Hole,
-    Machine,
-    Node,
-    Problem,
-    RepayEvery,
-    RepayLast,
-    Rule,
-    RuleOf,
-    Space,
-)
+from srm.machine.holes import Atom, EveryHole, Hole, Space
+from srm.machine.model import Counter, Machine, Node, Problem, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     DEEPEST_NESTING,
     RELATIONS,

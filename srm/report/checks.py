@@ -8,7 +8,8 @@ from typing import Any
 
 from srm.machine.checks.core.report import SEVERITIES, Witness, WitnessStep
 from srm.machine.checks.core.subject import TOLERANCE
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.holes import Atom, Constraint
+from srm.machine.model import Machine
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, number
 

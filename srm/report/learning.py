@@ -16,7 +16,7 @@ from srm.errors import RunError
 from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
 from srm.experiment.solution import Solution
 from srm.machine.drawing.draw import svg
-from srm.machine.model import Constraint
+from srm.machine.holes import Constraint
 from srm.report.checks import findings, margin_table, summary
 from srm.report.collect import SURE
 from srm.report.holes import posterior_table

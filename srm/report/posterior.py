@@ -19,8 +19,9 @@ from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_by
 from srm.infer.posterior.record import KIND, HoleRecord, StepRecord, Summary
 from srm.machine.checks.core.constraint import row_text
 from srm.machine.drawing.draw import svg
+from srm.machine.holes import Atom, Constraint
 from srm.machine.language.parse import load
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.model import Machine
 from srm.report.marginals import amount, interval, marginal, pair
 from srm.report.markup import Markup, join, table, tag
 from srm.report.numbers import counted, share, signed, whole

@@ -12,8 +12,8 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.batched import IDLE, assignment_of, broken_atoms, linear
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
+from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, parse
-from srm.machine.model import Constraint
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 

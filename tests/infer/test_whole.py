@@ -12,8 +12,9 @@ from srm.infer.project import Polytope
 from srm.infer.random_holes import filled
 from srm.infer.variational import tidy
 from srm.infer.whole import pin, whole_holes
+from srm.machine.holes import Constraint
 from srm.machine.language.parse import parse
-from srm.machine.model import Constraint, Machine
+from srm.machine.model import Machine
 
 
 def machine_of(holes: str, *atoms: str) -> Machine:

@@ -35,7 +35,8 @@ from srm.infer.project import Polytope
 from srm.infer.variational import tidy
 from srm.infer.whole import whole_holes
 from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import Worlds, gather

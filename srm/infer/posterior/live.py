@@ -25,7 +25,8 @@ from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
 from srm.infer.posterior.summary import PressedAtom, pressed_atoms
 from srm.infer.posterior.tape import Tape
 from srm.machine.checks.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.settings import Range
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout

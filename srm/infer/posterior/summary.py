@@ -21,7 +21,8 @@ from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Density, Draws
 from srm.infer.posterior.slices import LogDensity
 from srm.machine.checks.core.constraint import row_text
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.machine.terms import compared_terms
 
 INTERVAL = (0.05, 0.95)

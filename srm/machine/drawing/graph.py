@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from srm.machine.drawing.cards import FORMULA
 from srm.machine.drawing.pieces import Lexicon, Line, fold, lexicon, text_width, typeset
 from srm.machine.drawing.values import hole_value, value_of
-from srm.machine.model import Constraint, Machine, Node, Rule
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine, Node, Rule
 
 LETTERS = 64  # of a line, before it is folded
 

@@ -13,7 +13,8 @@ from math import isfinite
 from srm.machine.drawing.cards import LEADING, NOTE, PAD, SMALL, Text
 from srm.machine.drawing.pieces import Font, Line, Piece, fold, lexicon, line_width, text_width, typeset
 from srm.machine.drawing.values import hole_value
-from srm.machine.model import Constraint, Hole, Machine
+from srm.machine.holes import Constraint, Hole
+from srm.machine.model import Machine
 
 HEADING = Font(10.5, mono=False, bold=True)
 TOP = 42.0  # baseline of a panel's first line

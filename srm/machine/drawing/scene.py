@@ -15,7 +15,8 @@ from srm.machine.drawing.cards import HEADER, SMALL, Card, Text, cards_of
 from srm.machine.drawing.layout import GAP, Box, GraphLayout, Link, Point, Route, place
 from srm.machine.drawing.panels import panels_of
 from srm.machine.drawing.pieces import Font, Piece
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 TITLE = Font(17, bold=True)
 SUBTITLE = Font(12, mono=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from srm.machine.drawing.pieces import Line, Piece
-from srm.machine.model import Hole, Machine
+from srm.machine.holes import Hole
+from srm.machine.model import Machine
 from srm.machine.terms import Term
 
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from lark import Token, Tree
 
+from srm.machine.holes import Space
 from srm.machine.language.source import Span
-from srm.machine.model import Space
 from srm.machine.terms import (
     DEEPEST_NESTING,
     Always,

@@ -13,16 +13,13 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from srm.errors import MOST_SHOWN, near
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole
 from srm.machine.language.build import Builder, Mismatch, Places
 from srm.machine.language.source import LogicalLine, Mistakes, Source, Span, split_lines
 from srm.machine.language.syntax import HEADERS, explain, parse_line
 from srm.machine.model import (
-    Atom,
-    Constraint,
     Counter,
-    EveryHole,
     Hindsight,
-    Hole,
     InvalidMachine,
     Machine,
     Node,

@@ -24,7 +24,8 @@ from srm.machine.checks.core.conditions import (
 )
 from srm.machine.checks.core.letters import OTHER, Letter, Value, alphabet, attribute_values, counting
 from srm.machine.checks.core.subject import Subject
-from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, RepayLast, Rule
+from srm.machine.holes import Hole
+from srm.machine.model import Hindsight, Machine, RepayEvery, RepayLast, Rule
 from srm.machine.terms import AttributeOf, Cell, Happens, Term, Test
 from srm.machine.words import Balance, Words
 

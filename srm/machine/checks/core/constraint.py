@@ -15,7 +15,7 @@ from srm.machine.checks.core.conditions import TRUE, Condition, Sign, every, hol
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, form_text, fraction_text
 from srm.machine.checks.core.solve import EFFORT, Answer, Prover, encode_sign, is_whole
 from srm.machine.checks.core.subject import Subject, condition_of, margin
-from srm.machine.model import Atom, LinearRow, Within
+from srm.machine.holes import Atom, LinearRow, Within
 from srm.machine.terms import HoleTerm
 
 

@@ -13,7 +13,7 @@ from srm.machine.checks.core.conditions import TRUE, Condition, hole_form, numbe
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, fraction_text
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
-from srm.machine.model import Atom, EveryHole
+from srm.machine.holes import Atom, EveryHole
 from srm.machine.terms import HoleTerm, Term
 
 PROMISES = {"reward": ">", "award": ">", "encourage": ">", "bonus": ">", "penal": "<", "punish": "<", "discourage": "<"}

@@ -13,7 +13,8 @@ from functools import cached_property
 
 from srm.machine.affine import ONE, Form, Monomial, add, exact
 from srm.machine.checks.core.conditions import Condition, Occurs, every, negate, negated, sign, some
-from srm.machine.model import Constraint, LinearRow, Machine, Node, Rule, Within
+from srm.machine.holes import Constraint, LinearRow, Within
+from srm.machine.model import Machine, Node, Rule
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
 from srm.machine.words import Balance, Words
 

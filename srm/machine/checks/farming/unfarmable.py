@@ -28,8 +28,9 @@ from srm.machine.checks.core.subject import Subject, condition_of
 from srm.machine.checks.farming.gain import Loop, can_gain, wears
 from srm.machine.checks.farming.loops import Ground, find_grounds, moves_text
 from srm.machine.fit import require_words
+from srm.machine.holes import Atom, Constraint
 from srm.machine.language.print import columns
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.model import Machine
 from srm.machine.terms import HoleTerm, Negation, Number, Product, Sum, Term
 from srm.machine.words import Words
 

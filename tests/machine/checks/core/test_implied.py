@@ -7,8 +7,8 @@ import pytest
 from srm.machine.checks.check import check
 from srm.machine.checks.core.implied import holes_meant, promise_of
 from srm.machine.checks.core.subject import Subject
+from srm.machine.holes import Atom
 from srm.machine.language.parse import find_machine, library, parse
-from srm.machine.model import Atom
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 

@@ -67,8 +67,8 @@ VERBS = {
         "run a whole comparison: every curve with every seed, side by side",
         {"--on ray": "ray"},
     ),
-    "report": Verb("srm.cli.report", "Report", "write the page of a run, or one that compares runs"),
-    "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
+    "report": Verb("srm.cli.report", "WriteReport", "write the page of a run, or one that compares runs"),
+    "trace": Verb("srm.cli.trace", "ShowTrace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 
 

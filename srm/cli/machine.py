@@ -90,9 +90,9 @@ class Check:
             return
         from rich.console import Console
 
-        from srm.machine.checks.core.terminal import tell
+        from srm.machine.checks.core.terminal import print_report
 
-        tell(report, Console())
+        print_report(report, Console())
 
 
 @dataclass(frozen=True)

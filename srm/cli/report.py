@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Report:
+class WriteReport:
     """write the page of a learning run or of an inference into its folder, or a page that compares runs; both open from disk, without a network"""
 
     folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]

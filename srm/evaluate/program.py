@@ -7,7 +7,7 @@ from functools import cached_property
 
 from srm.evaluate._native.compiled import CompiledTables
 from srm.evaluate._native.tables import Tables, tables_of
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.words import Words
 

@@ -124,9 +124,9 @@ def _unfinished(residual: Residual, begun: Array, anew: Mask) -> tuple[Unfinishe
     `begun` [B] is the step at which the episode under way began, and `anew` [B] whether it did so in this rollout.
     """
     latest = residual.entries
-    left = [
+    remaining = [
         replace(earlier, chosen=earlier.chosen[~anew[earlier.entries.world[earlier.chosen]]])
         for earlier in residual.past
     ]
     under_way = np.flatnonzero(latest.step >= begun[latest.world]).astype(np.int32)
-    return tuple(some for some in (*left, Unfinished(latest, under_way)) if len(some.chosen))
+    return tuple(some for some in (*remaining, Unfinished(latest, under_way)) if len(some.chosen))

@@ -31,7 +31,8 @@ from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.tape import Tape
 from srm.machine.checks.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Demonstrations, Rollout

@@ -20,8 +20,9 @@ from srm.experiment.training import (
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.checks.check import refuse_unfit
+from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine
-from srm.machine.model import Constraint, Machine
+from srm.machine.model import Machine
 from srm.settings import NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task

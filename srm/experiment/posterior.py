@@ -41,8 +41,9 @@ from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_pl
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.infer.posterior.store import draws_bytes, to_json
 from srm.machine.checks.check import refuse_unfit
+from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, library
-from srm.machine.model import Constraint, Machine, held_to
+from srm.machine.model import Machine, held_to
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name

@@ -14,7 +14,8 @@ import quadprog
 
 from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.trajectory import Mask
 
 Floats = npt.NDArray[np.float64]

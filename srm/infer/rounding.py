@@ -13,7 +13,8 @@ import numpy as np
 
 from srm.errors import AssignmentError
 from srm.infer.project import TIGHT, Floats, Polytope
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 DECIMALS = 4
 NEARLY = 1e-7  # what a projection onto a whole number may miss it by

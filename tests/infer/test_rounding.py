@@ -11,8 +11,9 @@ from srm.errors import AssignmentError
 from srm.infer.baselines.random_holes import filled
 from srm.infer.project import Polytope
 from srm.infer.rounding import pin, tidy, whole_holes
+from srm.machine.holes import Constraint
 from srm.machine.language.parse import parse
-from srm.machine.model import Constraint, Machine
+from srm.machine.model import Machine
 
 
 def machine_of(holes: str, *atoms: str) -> Machine:

@@ -9,8 +9,9 @@ from srm.errors import AssignmentError, MachineError
 from srm.evaluate.batched import assignment_of, broken_atoms, linear
 from srm.machine.checks.check import check, compare, refuse_unfit
 from srm.machine.drawing.draw import FORMATS
+from srm.machine.holes import DEFAULT_SPACE, Constraint, Hole, Space
 from srm.machine.language.parse import parse
-from srm.machine.model import DEFAULT_SPACE, Constraint, Hole, InvalidMachine, Machine, Node, Space
+from srm.machine.model import InvalidMachine, Machine, Node
 from tests.machines import WORDS
 
 SEARCH = """machine search

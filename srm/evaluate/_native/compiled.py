@@ -67,7 +67,7 @@ class _Grown(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_int64), ("room", ctypes.c_int64)]
 
 
-class _Found(ctypes.Structure):
+class _Memory(ctypes.Structure):
     _fields_ = [(name, _Grown) for name in ENTRY_TYPES]
 
 
@@ -120,17 +120,17 @@ class Entries:
     """
 
     def __init__(self) -> None:
-        self.found, self.structure = _Found(), _Entries()
+        self.memory, self.structure = _Memory(), _Entries()
         self._release = _library().srm_release
 
     def __del__(self) -> None:
-        self._release(ctypes.byref(self.found))
+        self._release(ctypes.byref(self.memory))
 
     def __len__(self) -> int:
-        return int(self.found.step.length)
+        return int(self.memory.step.length)
 
     def array(self, name: str) -> Array:
-        grown, kind = getattr(self.found, name), ENTRY_TYPES[name]
+        grown, kind = getattr(self.memory, name), ENTRY_TYPES[name]
         size = grown.length * np.dtype(kind).itemsize
         return np.frombuffer(ctypes.string_at(grown.data, size), kind) if size else np.zeros(0, kind)
 
@@ -166,7 +166,7 @@ def walk(
         ctypes.byref(tables.structure),
         ctypes.byref(given),
         *map(_at, (nodes, counts, begun)),
-        ctypes.byref(entries.found),
+        ctypes.byref(entries.memory),
         ctypes.byref(entries.structure),
         _at(clash),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from srm.machine.affine import Monomial
 from srm.machine.model import Machine, Rule, RuleOf
-from srm.machine.terms import Compare, parts
+from srm.machine.terms import compared_terms
 
 
 def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
@@ -41,5 +41,4 @@ def find_dynamic(machine: Machine) -> tuple[set[str], set[str], bool]:
 
 def _compared(machine: Machine, rule: Rule) -> list[Monomial]:
     """What stands in the comparisons of the rule's guard."""
-    sides = [side for part in parts(rule.guard) if isinstance(part, Compare) for side in (part.left, part.right)]
-    return [monomial for side in sides for monomial in machine.form(side)]
+    return [monomial for side in compared_terms(rule.guard) for monomial in machine.form(side)]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from srm.evaluate._native.dynamic import find_dynamic
 from srm.machine.affine import Form, add, scale
 from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, Rule, RuleOf
-from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, events_of, needs_event
+from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, needs_event
 from srm.machine.words import NOTHING, Words, pack_cell
 
 Array = npt.NDArray[Any]
@@ -116,8 +116,12 @@ class _Lists:
     def offsets(self) -> Array:
         return np.array(self.starts, np.int32)
 
-    def array(self, dtype: Any = np.int32) -> Array:
-        return np.array(self.items, dtype)
+    def array(self) -> Array:
+        return _ints(self.items)
+
+    def column(self, index: int) -> Array:
+        """One field of items that are tuples."""
+        return _ints(item[index] for item in self.items)
 
 
 class _Compiler:
@@ -155,9 +159,9 @@ class _Compiler:
             self.coefficients += [coefficient for coefficient, _ in monomials]
         return self.forms.add(groups)
 
-    def happen(self, asked: Happens) -> int:
+    def happen(self, happens: Happens) -> int:
         rows = []
-        for test in asked.tests:
+        for test in happens.tests:
             event, value = CONSTANT, NOTHING
             match test.value:
                 case AttributeOf(other, attribute):
@@ -170,7 +174,7 @@ class _Compiler:
                     value = values.index(word)
             rows.append((self.words.attribute_index[test.attribute], TEST[test.relation], value, event))
         self.tests.add(rows)
-        self.happen_events.append(self.words.event_index[asked.event])
+        self.happen_events.append(self.words.event_index[happens.event])
         return len(self.happen_events) - 1
 
     def guard(self, guard: Guard) -> list[tuple[int, int]]:
@@ -193,82 +197,97 @@ class _Compiler:
     # Tables
 
     def tables(self) -> Tables:
+        # rules and counters enter what they ask for into the lists that all share, so those come last
+        rules, counters = self.rule_tables(), self.counter_tables()
+        return Tables(**self.sizes(), **rules, **counters, **self.shared_tables())
+
+    def sizes(self) -> dict[str, Any]:
         rules = [rule for _, rule, _ in self.machine.rules]
-        ops, fired = _Lists(), _Lists()
-        changes: list[tuple[int, int, int]] = []
-        change_rules, change_events = _Lists(), _Lists()
+        return {
+            "start": self.nodes[self.machine.start],
+            "every_step": not all(needs_event(rule.guard) for rule in rules),
+            "dynamic_node": self.dynamic_node,
+            "dynamic": len(self.dynamic),
+            "holes": len(self.holes),
+            "nodes": len(self.nodes),
+            "rules": len(rules),
+            "counters": len(self.counters),
+            "events": len(self.words.events),
+            "relevant": self.event_mask(self.machine.events),
+            "repayable": self.event_mask(self.machine.repaid_events),
+        }
+
+    def rule_tables(self) -> dict[str, Any]:
+        ops, fired, changes, change_events = _Lists(), _Lists(), _Lists(), _Lists()
         pays = []
-        for rule in rules:
+        for _, rule, _ in self.machine.rules:
             ops.add(self.guard(rule.guard))
             pays.append(self.form(self.machine.form(rule.pay)))
-            listed = rule.hindsight.changes if rule.hindsight else ()
-            change_rules.add(range(len(changes), len(changes) + len(listed)))
-            for change in listed:
-                changes.append(self.change(change))
+            changes.add([self.change(change) for change in rule.changes])
+            for change in rule.changes:
                 change_events.add(self.events(change.events) if isinstance(change, RepayEvery) else ())
             fired.add(i for i, c in enumerate(self.machine.counters) if c.counts == RuleOf(rule.name or ""))
+        rules = self.machine.rules
+        return {
+            "longest_guard": int(np.diff(ops.offsets).max(initial=0)),
+            "rule_from": np.cumsum([0, *(len(node.rules) for node in self.machine.nodes)]).astype(np.int32),
+            "rule_source": _ints(self.nodes[node.name] for node, _, _ in rules),
+            "rule_target": _ints(self.nodes[rule.target or node.name] for node, rule, _ in rules),
+            "rule_tier": _ints(rule.tier for _, rule, _ in rules),
+            "rule_open": np.array([label in self.open_rules for _, _, label in rules], np.bool_),
+            "rule_pay": _ints(pays),
+            "rule_since": _ints(self.since(rule) for _, rule, _ in rules),
+            "rule_needs": _ints(self.needed(rule.guard) for _, rule, _ in rules),
+            "op_from": ops.offsets,
+            "op_code": ops.column(0),
+            "op_arg": ops.column(1),
+            "change_from": changes.offsets,
+            "change_kind": changes.column(0),
+            "change_form": changes.column(1),
+            "change_happen": changes.column(2),
+            "change_event_from": change_events.offsets,
+            "change_event": change_events.array(),
+            "fired_from": fired.offsets,
+            "fired_counter": fired.array(),
+        }
+
+    def counter_tables(self) -> dict[str, Any]:
         counters = self.machine.counters
         happens = [NONE if isinstance(c.counts, RuleOf) else self.happen(c.counts) for c in counters]
         resets = _Lists()
         for counter in counters:
-            resets.add([self.happen(asked) for asked in counter.resets])
-        return Tables(
-            start=self.nodes[self.machine.start],
-            every_step=not all(needs_event(rule.guard) for rule in rules),
-            dynamic_node=self.dynamic_node,
-            dynamic=len(self.dynamic),
-            holes=len(self.holes),
-            nodes=len(self.nodes),
-            rules=len(rules),
-            counters=len(counters),
-            events=len(self.words.events),
-            longest_guard=int(np.diff(ops.offsets).max(initial=0)),
-            relevant=self.event_mask(_spoken_of(self.machine)),
-            repayable=self.event_mask(_repayable(rules)),
-            rule_from=np.cumsum([0, *(len(node.rules) for node in self.machine.nodes)]).astype(np.int32),
-            rule_source=_ints(self.nodes[node.name] for node, _, _ in self.machine.rules),
-            rule_target=_ints(self.nodes[rule.target or node.name] for node, rule, _ in self.machine.rules),
-            rule_tier=_ints(rule.tier for rule in rules),
-            rule_open=np.array([label in self.open_rules for _, _, label in self.machine.rules], np.bool_),
-            rule_pay=_ints(pays),
-            rule_since=_ints(
-                self.words.event_index[r.hindsight.since] if r.hindsight and r.hindsight.since else NONE for r in rules
-            ),
-            rule_needs=_ints(self.needed(rule.guard) for rule in rules),
-            op_from=ops.offsets,
-            op_code=_ints(code for code, _ in ops.items),
-            op_arg=_ints(arg for _, arg in ops.items),
-            change_from=change_rules.offsets,
-            change_kind=_ints(kind for kind, _, _ in changes),
-            change_form=_ints(form for _, form, _ in changes),
-            change_happen=_ints(happen for _, _, happen in changes),
-            change_event_from=change_events.offsets,
-            change_event=change_events.array(),
-            fired_from=fired.offsets,
-            fired_counter=fired.array(),
-            compare_form=_ints(form for form, _, _ in self.compares),
-            compare_relation=_ints(relation for _, relation, _ in self.compares),
-            compare_open=np.array([is_open for _, _, is_open in self.compares], np.bool_),
-            happen_event=_ints(self.happen_events),
-            test_from=self.tests.offsets,
-            test_attribute=_ints(row[0] for row in self.tests.items),
-            test_relation=_ints(row[1] for row in self.tests.items),
-            test_value=_ints(row[2] for row in self.tests.items),
-            test_event=_ints(row[3] for row in self.tests.items),
-            form_from=self.forms.offsets,
-            group_hole=_ints(self.group_holes),
-            group_dynamic_from=self.groups.offsets,
-            group_dynamic=self.groups.array(),
-            mono_from=self.monos.offsets,
-            mono_coefficient=np.array(self.coefficients, np.float64),
-            factor_from=self.factors.offsets,
-            factor=self.factors.array(),
-            counter_dynamic=_ints(self.dynamic.get(counter.name, NONE) for counter in counters),
-            counter_happen=_ints(happens),
-            counter_at=self.node_masks(counters),
-            reset_from=resets.offsets,
-            reset_happen=resets.array(),
-        )
+            resets.add([self.happen(reset) for reset in counter.resets])
+        return {
+            "counter_dynamic": _ints(self.dynamic.get(counter.name, NONE) for counter in counters),
+            "counter_happen": _ints(happens),
+            "counter_at": self.node_masks(counters),
+            "reset_from": resets.offsets,
+            "reset_happen": resets.array(),
+        }
+
+    def shared_tables(self) -> dict[str, Any]:
+        return {
+            "compare_form": _ints(form for form, _, _ in self.compares),
+            "compare_relation": _ints(relation for _, relation, _ in self.compares),
+            "compare_open": np.array([is_open for _, _, is_open in self.compares], np.bool_),
+            "happen_event": _ints(self.happen_events),
+            "test_from": self.tests.offsets,
+            "test_attribute": self.tests.column(0),
+            "test_relation": self.tests.column(1),
+            "test_value": self.tests.column(2),
+            "test_event": self.tests.column(3),
+            "form_from": self.forms.offsets,
+            "group_hole": _ints(self.group_holes),
+            "group_dynamic_from": self.groups.offsets,
+            "group_dynamic": self.groups.array(),
+            "mono_from": self.monos.offsets,
+            "mono_coefficient": np.array(self.coefficients, np.float64),
+            "factor_from": self.factors.offsets,
+            "factor": self.factors.array(),
+        }
+
+    def since(self, rule: Rule) -> int:
+        return self.words.event_index[rule.hindsight.since] if rule.hindsight and rule.hindsight.since else NONE
 
     def change(self, change: RepayEvery | RepayLast) -> tuple[int, int, int]:
         form = self.form(self.machine.form(change.pay))
@@ -278,8 +297,8 @@ class _Compiler:
 
     def needed(self, guard: Guard) -> int:
         parts_of_all = guard.guards if isinstance(guard, And) else (guard,)
-        found = [part.event for part in parts_of_all if isinstance(part, Happens)]
-        return self.words.event_index[found[0]] if found else NONE
+        events = [part.event for part in parts_of_all if isinstance(part, Happens)]
+        return self.words.event_index[events[0]] if events else NONE
 
     def events(self, names: Iterable[str]) -> list[int]:
         return [self.words.event_index[name] for name in names]
@@ -304,16 +323,3 @@ def _ints(items: Iterable[int]) -> Array:
 def tables_of(machine: Machine, words: Words) -> Tables:
     """The machine as tables. It must use only words the vocabulary has."""
     return _Compiler(machine, words).tables()
-
-
-def _spoken_of(machine: Machine) -> set[str]:
-    asked = [h for c in machine.counters for h in (c.counts, *c.resets) if isinstance(h, Happens)]
-    rules = [rule for _, rule, _ in machine.rules]
-    since = {rule.hindsight.since for rule in rules if rule.hindsight and rule.hindsight.since}
-    return {h.event for h in asked} | {e for rule in rules for e in events_of(rule.guard)} | _repayable(rules) | since
-
-
-def _repayable(rules: Sequence[Rule]) -> set[str]:
-    changes = [change for rule in rules if rule.hindsight for change in rule.hindsight.changes]
-    every = {event for change in changes if isinstance(change, RepayEvery) for event in change.events}
-    return every | {change.milestone.event for change in changes if isinstance(change, RepayLast)}

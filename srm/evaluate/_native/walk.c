@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     Grown step, world, first, candidate_from, rule, coefficient_from, sure, truth_from, truth, coefficients, repay_from,
         repay_entry, repay_change, repay_coefficient_from, effect_from, effect_counter, effect_kind;
-} Found;
+} Memory;
 
 typedef struct {
     int64_t steps, worlds, occurrences, attributes, signals;
@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     const Tables *t;
     const Happened *h;
-    Found *found;
+    Memory *memory;
     int32_t *counts;  /* of the world under way, static counters only */
     int32_t *now;     /* [events] the step's occurrence of each event, or NONE */
     int32_t *entry;   /* [T] the world's entry of each step, or NONE */
@@ -108,7 +108,7 @@ static double substitute(const Walk *w, int group) {
 
 static void put_form(Walk *w, int form) {
     const Tables *t = w->t;
-    double *at = grow(w, &w->found->coefficients, sizeof *at, t->form_from[form + 1] - t->form_from[form]);
+    double *at = grow(w, &w->memory->coefficients, sizeof *at, t->form_from[form + 1] - t->form_from[form]);
     if (!at) return;
     for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++) *at++ = substitute(w, group);
 }
@@ -174,13 +174,13 @@ static void put_repays(Walk *w, int rule) {
     const Happened *h = w->h;
     int since = t->change_from[rule] < t->change_from[rule + 1] ? window_from(w, rule) : 0;
     for (int change = t->change_from[rule]; change < t->change_from[rule + 1]; change++) {
-        int32_t value_at = (int32_t)w->found->coefficients.length;
+        int32_t value_at = (int32_t)w->memory->coefficients.length;
         put_form(w, t->change_form[change]);
         for (int past = w->before - 1; past >= 0 && h->world[past] == w->world && h->step[past] >= since; past--) {
             if (!to_change(w, change, past)) continue;
-            put(w, &w->found->repay_entry, w->entry[h->step[past]]);
-            put(w, &w->found->repay_change, change);
-            put(w, &w->found->repay_coefficient_from, value_at);
+            put(w, &w->memory->repay_entry, w->entry[h->step[past]]);
+            put(w, &w->memory->repay_change, change);
+            put(w, &w->memory->repay_coefficient_from, value_at);
             if (t->change_kind[change] == LAST) break;
         }
     }
@@ -188,15 +188,15 @@ static void put_repays(Walk *w, int rule) {
 
 static void put_candidate(Walk *w, int rule, int verdict) {
     const Tables *t = w->t;
-    Found *f = w->found;
-    put(w, &f->rule, rule);
-    flag(w, &f->sure, verdict == TRUE_);
-    put(w, &f->repay_from, (int32_t)f->repay_entry.length);
-    put(w, &f->coefficient_from, (int32_t)f->coefficients.length);
-    put(w, &f->truth_from, (int32_t)f->truth.length);
+    Memory *m = w->memory;
+    put(w, &m->rule, rule);
+    flag(w, &m->sure, verdict == TRUE_);
+    put(w, &m->repay_from, (int32_t)m->repay_entry.length);
+    put(w, &m->coefficient_from, (int32_t)m->coefficients.length);
+    put(w, &m->truth_from, (int32_t)m->truth.length);
     if (verdict == OPEN_) {
         int low = t->op_from[rule], ops = t->op_from[rule + 1] - low;
-        uint8_t *truth = grow(w, &f->truth, 1, ops);
+        uint8_t *truth = grow(w, &m->truth, 1, ops);
         if (!truth) return;
         memcpy(truth, w->known, (size_t)ops);
         for (int op = 0; op < ops; op++)
@@ -206,11 +206,12 @@ static void put_candidate(Walk *w, int rule, int verdict) {
     put_repays(w, rule);
 }
 
-/* The rules that may hold at this step. Returns the one that surely fires at the static node, or NONE; two that do clash. */
+/* The rules that may hold at this step. Returns the one that surely holds at the static node, or NONE; two that do clash, unless an
+   assignment may give the step to a rule above both: then it is for `pay` to say. */
 static int put_candidates(Walk *w, int node, int64_t clash[4]) {
     const Tables *t = w->t;
     int low = t->dynamic_node ? 0 : t->rule_from[node], high = t->dynamic_node ? t->rules : t->rule_from[node + 1];
-    int sure = NONE;
+    int sure = NONE, open_tier = INT32_MAX; /* the smallest tier of a rule that only an assignment decides */
     for (int rule = low; rule < high; rule++) {
         int same_node = sure != NONE && t->rule_source[sure] == t->rule_source[rule];
         if (same_node && t->rule_tier[rule] > t->rule_tier[sure]) continue;
@@ -218,10 +219,12 @@ static int put_candidates(Walk *w, int node, int64_t clash[4]) {
         int verdict = judge(w, rule);
         if (verdict == FALSE_) continue;
         if (verdict == TRUE_) {
-            if (same_node && !t->dynamic_node && clash[0] < 0) {
+            if (same_node && !t->dynamic_node && open_tier >= t->rule_tier[rule] && clash[0] < 0) {
                 clash[0] = w->step, clash[1] = w->world, clash[2] = sure, clash[3] = rule;
             }
             sure = rule;
+        } else if (t->rule_tier[rule] < open_tier) {
+            open_tier = t->rule_tier[rule];
         }
         put_candidate(w, rule, verdict);
     }
@@ -243,8 +246,8 @@ static void count(Walk *w, int node, int fired) {
         int counted = asked != NONE ? occurs(w, asked) : fired != NONE && counts_firing(t, counter, fired);
         if (t->counter_dynamic[counter] != NONE) {
             if (reset || (asked != NONE && counted)) {
-                put(w, &w->found->effect_counter, counter);
-                flag(w, &w->found->effect_kind, reset ? RESET : COUNT);
+                put(w, &w->memory->effect_counter, counter);
+                flag(w, &w->memory->effect_kind, reset ? RESET : COUNT);
             }
         } else if (reset) {
             w->counts[counter] = 0;
@@ -256,17 +259,17 @@ static void count(Walk *w, int node, int fired) {
 
 /* One step at which something happened, or may be paid. Returns the node after it. */
 static int visit(Walk *w, int node, int repayable, int *first, int64_t clash[4]) {
-    Found *f = w->found;
-    int32_t candidates = (int32_t)f->rule.length, effects = (int32_t)f->effect_counter.length;
+    Memory *m = w->memory;
+    int32_t candidates = (int32_t)m->rule.length, effects = (int32_t)m->effect_counter.length;
     int fired = put_candidates(w, node, clash);
     count(w, node, fired);
-    if (f->rule.length > candidates || f->effect_counter.length > effects || repayable) {
-        w->entry[w->step] = (int32_t)f->step.length;
-        put(w, &f->step, w->step);
-        put(w, &f->world, w->world);
-        flag(w, &f->first, *first && w->episode_from > 0);
-        put(w, &f->candidate_from, candidates);
-        put(w, &f->effect_from, effects);
+    if (m->rule.length > candidates || m->effect_counter.length > effects || repayable) {
+        w->entry[w->step] = (int32_t)m->step.length;
+        put(w, &m->step, w->step);
+        put(w, &m->world, w->world);
+        flag(w, &m->first, *first && w->episode_from > 0);
+        put(w, &m->candidate_from, candidates);
+        put(w, &m->effect_from, effects);
         *first = 0;
     }
     return fired != NONE && !w->t->rule_open[fired] ? w->t->rule_target[fired] : node;
@@ -313,19 +316,19 @@ static int walk_world(Walk *w, int node, int *at, int64_t clash[4]) {
 }
 
 /* The result as whoever pays it reads it. Both records have the same fields in the same order. */
-static void point_at(const Found *found, Entries *entries) {
-    const Grown *arrays = (const Grown *)found;
+static void point_at(const Memory *memory, Entries *entries) {
+    const Grown *arrays = (const Grown *)memory;
     const void **fields = (const void **)entries;
-    _Static_assert(sizeof *found / sizeof *arrays == sizeof *entries / sizeof *fields, "an entry's fields are listed twice");
-    for (size_t i = 0; i < sizeof *found / sizeof *arrays; i++) fields[i] = arrays[i].data;
+    _Static_assert(sizeof *memory / sizeof *arrays == sizeof *entries / sizeof *fields, "an entry's fields are listed twice");
+    for (size_t i = 0; i < sizeof *memory / sizeof *arrays; i++) fields[i] = arrays[i].data;
 }
 
 /* Moves `nodes` [B] and `counts` [B, C] on in place and fills `begun` [B], the step at which the episode under way at the end began
    (0 if it had begun before). Returns 0, or 1 when out of memory. `clash` is step, world and two rules that surely hold
-   together, or -1. `entries` points into `found`, which is Python's to release. */
-int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts, int32_t *begun, Found *found,
+   together, or -1. `entries` points into `memory`, which is Python's to release. */
+int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts, int32_t *begun, Memory *memory,
              Entries *entries, int64_t clash[4]) {
-    Walk w = {.t = t, .h = h, .found = found};
+    Walk w = {.t = t, .h = h, .memory = memory};
     w.now = malloc(((size_t)t->events + 1) * sizeof *w.now);
     w.entry = malloc(((size_t)h->steps + 1) * sizeof *w.entry);
     w.known = malloc((size_t)t->longest_guard + 1);
@@ -340,17 +343,17 @@ int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts
             nodes[w.world] = walk_world(&w, nodes[w.world], &at, clash);
             begun[w.world] = w.episode_from;
         }
-        put(&w, &found->candidate_from, (int32_t)found->rule.length);
-        put(&w, &found->effect_from, (int32_t)found->effect_counter.length);
-        put(&w, &found->repay_from, (int32_t)found->repay_entry.length);
+        put(&w, &memory->candidate_from, (int32_t)memory->rule.length);
+        put(&w, &memory->effect_from, (int32_t)memory->effect_counter.length);
+        put(&w, &memory->repay_from, (int32_t)memory->repay_entry.length);
     }
     free(w.now), free(w.entry), free(w.known), free(w.stack);
-    point_at(found, entries);
+    point_at(memory, entries);
     return w.failed;
 }
 
-void srm_release(Found *found) {
-    Grown *arrays = (Grown *)found;
-    for (size_t i = 0; i < sizeof *found / sizeof *arrays; i++) free(arrays[i].data);
-    memset(found, 0, sizeof *found);
+void srm_release(Memory *memory) {
+    Grown *arrays = (Grown *)memory;
+    for (size_t i = 0; i < sizeof *memory / sizeof *arrays; i++) free(arrays[i].data);
+    memset(memory, 0, sizeof *memory);
 }

@@ -34,7 +34,8 @@ from srm.infer.algorithm1.sequences import (
 from srm.infer.belief import Belief
 from srm.infer.hole_uses import guard_holes
 from srm.infer.project import Floats, Polytope
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.machine.words import Words
 from srm.task.vocabulary import Vocabulary
 from srm.train.learner import Means, load_weights

@@ -16,7 +16,8 @@ from srm.evaluate import batched, symbolic
 from srm.infer.belief import Belief
 from srm.infer.project import Floats, Polytope
 from srm.infer.rounding import DECIMALS, tidy, whole_holes
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 2000

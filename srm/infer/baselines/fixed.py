@@ -24,7 +24,8 @@ from srm.infer.posterior.evidence import Evidence, EvidenceSide, Play
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import prior_walkers
 from srm.infer.rounding import tidied
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 

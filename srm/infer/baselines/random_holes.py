@@ -17,7 +17,8 @@ from srm.errors import AssignmentError
 from srm.infer.algorithm1.objectives import loss_con
 from srm.infer.project import Floats, Polytope
 from srm.infer.rounding import tidied
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 How = Literal["uniform", "penalty"]
 BOX = 1.0  # no hole is further from 0: a cone has no uniform distribution

@@ -27,7 +27,8 @@ from srm.infer.posterior.slices import prior_walkers
 from srm.infer.posterior.summary import Tradeoff, pressed_atoms, summarise, tradeoffs
 from srm.infer.rounding import tidied
 from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import Worlds, gather

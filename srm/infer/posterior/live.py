@@ -27,7 +27,8 @@ from srm.infer.posterior.summary import pressed_atoms
 from srm.infer.posterior.tape import Tape
 from srm.infer.rounding import tidied
 from srm.machine.checks.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.settings import Range
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout

@@ -30,7 +30,8 @@ from srm.infer.posterior.sample import Draws, Target
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.infer.posterior.summary import preferring_small
 from srm.machine.checks.check import with_atoms
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.holes import Atom, Constraint
+from srm.machine.model import Machine
 from srm.machine.terms import HoleTerm, Number
 
 POWERS = 2.0 ** np.arange(9)

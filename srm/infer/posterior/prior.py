@@ -21,7 +21,8 @@ from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
 from srm.infer.project import Polytope
 from srm.infer.rounding import pin, whole_holes
-from srm.machine.model import DEFAULT_SPACE, Constraint, Machine, Space
+from srm.machine.holes import DEFAULT_SPACE, Constraint, Space
+from srm.machine.model import Machine
 
 Floats = npt.NDArray[np.float64]
 IDLE_SPACE = Space(-10.0, 10.0)  # of c, which lines pay up with log-probabilities: wide enough never to bind

@@ -23,7 +23,8 @@ from srm.infer.posterior.likelihood import Likelihood, StepLikelihood, TotalLike
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.machine.checks.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01

@@ -17,13 +17,13 @@ from srm.machine.checks.compare.against import MOST_STEPS, SECONDS, check_agains
 from srm.machine.checks.core.constraint import check_constraint, find_contradiction
 from srm.machine.checks.core.facts import counter_facts
 from srm.machine.checks.core.implied import check_implied
-from srm.machine.checks.core.report import Finding, Report, Step, Witness
+from srm.machine.checks.core.report import Finding, Report
 from srm.machine.checks.core.rules import check_determinism, check_holes, find_living
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.loops import check_farming
 from srm.machine.checks.farming.unfarmable import Forbidden, forbid_farming, with_atoms
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.words import Words
 
@@ -31,8 +31,6 @@ __all__ = [
     "Finding",
     "Forbidden",
     "Report",
-    "Step",
-    "Witness",
     "check",
     "compare",
     "forbid_farming",
@@ -79,9 +77,9 @@ def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) 
             "change one of them"
         )
     prover = Prover(subject)
-    found = check_determinism(subject, prover, counter_facts(subject, prover))
+    findings = check_determinism(subject, prover, counter_facts(subject, prover))
     clashes = [
-        f"machine {machine.name}, {clash.place}: {clash.message}" for clash in found if clash.severity == "error"
+        f"machine {machine.name}, {clash.place}: {clash.message}" for clash in findings if clash.severity == "error"
     ]
     if clashes:
         raise MachineError(*clashes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from srm.machine.drawing import graph
 from srm.machine.drawing.scene import scene_of
 from srm.machine.drawing.svg import paint
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 SUFFIXES = {"svg": ".svg", "mermaid": ".mmd", "dot": ".dot"}
 

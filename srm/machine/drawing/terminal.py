@@ -30,12 +30,12 @@ _BEFORE_NODES = frozenset(("machine", "start", "node", "accept", "->", "at"))
 def coloured(machine: Machine) -> Text:
     """The machine's text, with styles for rich to print."""
     names = lexicon(machine)
-    shown = Text()
+    text = Text()
     for number, line in enumerate(str(machine).splitlines()):
-        shown.append("\n" if number else "")
+        text.append("\n" if number else "")
         for piece in _in_context(names.pieces(line)):
-            shown.append(piece.text, STYLES.get(piece.kind))
-    return shown
+            text.append(piece.text, STYLES.get(piece.kind))
+    return text
 
 
 def show(machine: Machine, console: Console) -> None:
@@ -44,17 +44,17 @@ def show(machine: Machine, console: Console) -> None:
 
 def _in_context(line: Line) -> Line:
     """The pieces of a line, with section headers and the names of nodes told by where they stand."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     named = False  # whether a node's name comes next
     for piece in line:
         if piece.kind == "space":
-            found.append(piece)
-        elif not any(p.kind != "space" for p in found) and piece.text in _HEADERS:
-            found.append(Piece("header", piece.text))
+            pieces.append(piece)
+        elif not any(p.kind != "space" for p in pieces) and piece.text in _HEADERS:
+            pieces.append(Piece("header", piece.text))
         elif named and piece.kind != "word":
-            found.append(Piece("node", piece.text))
+            pieces.append(Piece("node", piece.text))
         else:
-            found.append(piece)
+            pieces.append(piece)
         if piece.kind != "space":  # `at` may be followed by several names
-            named = piece.text in _BEFORE_NODES or (piece.text == "," and found[-2].kind == "node")
-    return tuple(found)
+            named = piece.text in _BEFORE_NODES or (piece.text == "," and pieces[-2].kind == "node")
+    return tuple(pieces)

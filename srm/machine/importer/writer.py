@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from srm.errors import MachineError, SettingError, near
+from srm.machine.holes import Hole
 from srm.machine.importer.formula import covers_all, guard_of, meet
 from srm.machine.importer.reader import CONSTANT, Edge, RewardMachineFile, read_lines
 from srm.machine.language.source import LARGEST_FILE, printable, source_of
-from srm.machine.model import ZERO, Hole, Machine, Node, Rule
+from srm.machine.model import ZERO, Machine, Node, Rule
 from srm.machine.terms import Always, HoleTerm, Number, SignalTerm, Term, number_text
 from srm.machine.validate import LONGEST_NAME, RESERVED
 

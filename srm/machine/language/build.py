@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from lark import Token, Tree
 
+from srm.machine.holes import Space
 from srm.machine.language.source import Span
-from srm.machine.model import Space
 from srm.machine.terms import (
     DEEPEST_NESTING,
     Always,
@@ -165,17 +165,17 @@ class Builder:
         assert isinstance(relation, Tree)
         assert isinstance(value, Tree)
         words = [str(child) for child in value.children]
-        told: str | Cell | AttributeOf
+        operand: str | Cell | AttributeOf
         match value.data:
             case "cell":
                 if not all(word.isdigit() and len(word) <= 5 for word in words):
                     raise Mismatch("a cell is two small whole numbers", self.span(value))
-                told = Cell(int(words[0]), int(words[1]))
+                operand = Cell(int(words[0]), int(words[1]))
             case "attribute_of":
-                told = AttributeOf(words[0], words[1])
+                operand = AttributeOf(words[0], words[1])
             case "none":
-                told = "none"
+                operand = "none"
             case _:
-                told = words[0]
+                operand = words[0]
         relation_text = " ".join(map(str, relation.children))
-        return self.places.put(Test(str(name), relation_text, told), self.span(tree))
+        return self.places.put(Test(str(name), relation_text, operand), self.span(tree))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 
-from srm.errors import MOST_SHOWN, MachineError, near
-from srm.machine.language.fit import find_foreign_words
-from srm.machine.language.reader import Reader
+from srm.errors import MachineError, near
+from srm.machine.fit import find_foreign_words
+from srm.machine.language.reader import MachineReader
 from srm.machine.language.source import Source, read_source, source_of
-from srm.machine.model import InvalidMachine, Machine, Problem
+from srm.machine.model import Machine, Problem
 from srm.machine.words import Words
 
 
@@ -50,15 +49,8 @@ def find_machine(name: str | Path, words: Mapping[str, Words] | None = None) -> 
     return parse((files("srm.machine") / "library" / f"{name}.srm").read_bytes(), words, f"{name}.srm")
 
 
-def require_words(machine: Machine, words: Words) -> None:
-    """Refuses a machine that uses words the vocabulary lacks; for machines that are not being parsed."""
-    problems = list(islice(find_foreign_words(machine, words), MOST_SHOWN + 1))
-    if problems:
-        raise InvalidMachine(machine.name, problems)
-
-
 def _parse(source: Source, words: Mapping[str, Words] | None) -> Machine:
-    reader = Reader(source)
+    reader = MachineReader(source)
     reader.read()
     machine = reader.machine()
     if words is not None and machine.words is not None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from srm.machine.model import Atom, Constraint, Counter, EveryHole, Hole, Machine, Node, Rule
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole
+from srm.machine.model import Counter, Machine, Node, Rule
 from srm.machine.terms import number_text
 
 INDENT = 4

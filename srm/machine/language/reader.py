@@ -13,16 +13,13 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from srm.errors import MOST_SHOWN, near
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole
 from srm.machine.language.build import Builder, Mismatch, Places
 from srm.machine.language.source import LogicalLine, Mistakes, Source, Span, split_lines
 from srm.machine.language.syntax import HEADERS, explain, parse_line
 from srm.machine.model import (
-    Atom,
-    Constraint,
     Counter,
-    EveryHole,
     Hindsight,
-    Hole,
     InvalidMachine,
     Machine,
     Node,
@@ -68,7 +65,7 @@ class _DraftConstraint:
 
 
 @dataclass
-class Reader:
+class MachineReader:
     """`read` the lines, then make the `machine`; either raises every mistake it finds."""
 
     source: Source
@@ -102,7 +99,7 @@ class Reader:
                 mistakes.add(*explain(line, error))
             except Mismatch as error:
                 mistakes.add(str(error), error.span)
-        if not mistakes.found and "machine" not in self.once:
+        if not mistakes.messages and "machine" not in self.once:
             mistakes.add(
                 "no machine here; a file begins with `machine NAME`", self.lines[0].span if self.lines else (0, 1)
             )
@@ -123,7 +120,7 @@ class Reader:
                 words=self.once["words"][0] if "words" in self.once else None,
             )
         except InvalidMachine as invalid:
-            self.refuse(invalid.found)
+            self.refuse(invalid.details)
             raise
 
     def refuse(self, problems: Iterable[Problem]) -> None:
@@ -154,11 +151,11 @@ class Reader:
         line = self.lines[bisect_right(self.lines, offset, key=lambda line: line.start) - 1]
         header = line.first_word in HEADERS and not isinstance(about, Rule)  # `node node` names a node
         begin = max(offset - line.start, len(line.first_word) if header else 0)
-        found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", line.text) if m.start() >= begin]
-        if not found:
+        starts = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", line.text) if m.start() >= begin]
+        if not starts:
             return offset, length
         is_target = isinstance(about, Rule) and word == about.target
-        return line.start + found[-1 if is_target else 0], len(word)
+        return line.start + starts[-1 if is_target else 0], len(word)
 
     # Lines
 
@@ -307,8 +304,8 @@ class Reader:
         label, left, relation, right = inner
         if left.data == "every_hole":
             excluded = left.children[0].children if left.children else []
-            said: EveryHole | tuple[Term, ...] = EveryHole(tuple(str(hole)[1:] for hole in excluded))
+            terms: EveryHole | tuple[Term, ...] = EveryHole(tuple(str(hole)[1:] for hole in excluded))
         else:
-            said = tuple(build.term(tree) for tree in left.children)
-        atom = Atom(said, str(relation), build.term(right), str(label)[1:-1] if label else None)
+            terms = tuple(build.term(tree) for tree in left.children)
+        atom = Atom(terms, str(relation), build.term(right), str(label)[1:-1] if label else None)
         self.constraints[-1].atoms.append(self.places.put(atom, line.span))

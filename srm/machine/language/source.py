@@ -42,8 +42,8 @@ class LogicalLine:
 
     @property
     def first_word(self) -> str:
-        found = re.match(r"\w+", self.text)
-        return found.group() if found else ""
+        match = re.match(r"\w+", self.text)
+        return match.group() if match else ""
 
     @property
     def span(self) -> Span:
@@ -71,11 +71,13 @@ class Source:
         place = f"{self.file}:{number}:{column + 1}: {message}"
         if not line.strip():
             return place
-        left = max(0, column - WIDEST_SHOWN // 2) if len(line) > WIDEST_SHOWN else 0
-        shown = line[left : left + WIDEST_SHOWN]
-        shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in shown)
-        length = max(1, min(length, len(shown) - (column - left)))
-        return f"{place}\n    {shown.rstrip()}\n    {' ' * (column - left)}{'^' * length}"
+        begin = max(0, column - WIDEST_SHOWN // 2) if len(line) > WIDEST_SHOWN else 0
+        excerpt = line[begin : begin + WIDEST_SHOWN]
+        excerpt = "".join(
+            c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in excerpt
+        )
+        length = max(1, min(length, len(excerpt) - (column - begin)))
+        return f"{place}\n    {excerpt.rstrip()}\n    {' ' * (column - begin)}{'^' * length}"
 
 
 @dataclass
@@ -83,21 +85,21 @@ class Mistakes:
     """What is wrong with a source."""
 
     source: Source
-    found: list[tuple[Span, str]] = field(default_factory=list)
+    messages: list[tuple[Span, str]] = field(default_factory=list)
 
     @property
     def enough(self) -> bool:
         """Whether there are more than will be told."""
-        return len(self.found) > MOST_SHOWN
+        return len(self.messages) > MOST_SHOWN
 
     def add(self, message: str, span: Span) -> None:
         if not self.enough:
-            self.found.append((span, message))
+            self.messages.append((span, message))
 
     def refuse(self) -> None:
         """Raises them in the order of the text, if there are any."""
-        if self.found:
-            in_order = sorted(self.found, key=lambda mistake: mistake[0][0])
+        if self.messages:
+            in_order = sorted(self.messages, key=lambda mistake: mistake[0][0])
             raise MachineError(*(self.source.show(message, *span) for span, message in in_order))
 
 
@@ -148,12 +150,12 @@ def _physical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _follow_parentheses(text: str, begin: int, opened: list[int]) -> int | None:
     """Updates the offsets of open parentheses; returns the offset at which they are too many."""
-    for found in re.finditer(r'"[^"\n]*"|[()]', text):
-        if found.group() == "(":
-            opened.append(begin + found.start())
+    for match in re.finditer(r'"[^"\n]*"|[()]', text):
+        if match.group() == "(":
+            opened.append(begin + match.start())
             if len(opened) > DEEPEST_NESTING:
                 return opened[-1]
-        elif found.group() == ")" and opened:
+        elif match.group() == ")" and opened:
             opened.pop()
     return None
 

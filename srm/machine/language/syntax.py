@@ -80,15 +80,17 @@ def explain(line: LogicalLine, error: UnexpectedInput) -> tuple[str, Span]:
 
 
 def _wanted(terminals: Iterable[str]) -> str:
-    left = set(terminals)
-    if "_PAYS" in left:
-        return "expected `and`, `or`, or `//` and what is paid" if "AND" in left else "expected `//` and what is paid"
-    said = []
+    remaining = set(terminals)
+    if "_PAYS" in remaining:
+        return (
+            "expected `and`, `or`, or `//` and what is paid" if "AND" in remaining else "expected `//` and what is paid"
+        )
+    meanings = []
     for names, meaning in _SPOKEN:
         group = set(names.split())
-        if group <= left:
-            left -= group
-            said.append(meaning)
-    said += sorted(f"`{terminal.pattern.value}`" for terminal in _grammar().terminals if terminal.name in left)
-    said += ["the end of the line"] if "$END" in left else []
-    return "expected " + " or ".join(said)
+        if group <= remaining:
+            remaining -= group
+            meanings.append(meaning)
+    meanings += sorted(f"`{terminal.pattern.value}`" for terminal in _grammar().terminals if terminal.name in remaining)
+    meanings += ["the end of the line"] if "$END" in remaining else []
+    return "expected " + " or ".join(meanings)

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from srm.machine.checks.core.report import SEVERITIES, Step, Witness
+from srm.machine.checks.core.report import SEVERITIES, Witness, WitnessStep
 from srm.machine.checks.core.subject import TOLERANCE
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.holes import Atom, Constraint
+from srm.machine.model import Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, number
 
@@ -89,7 +90,8 @@ def _finding(finding: Mapping[str, Any]) -> Markup:
 
 def _witness(plain: Mapping[str, Any]) -> Witness:
     steps = tuple(
-        Step(**{"rule": None, **step, "events": tuple(step.get("events", ()))}) for step in plain.get("steps", ())
+        WitnessStep(**{"rule": None, **step, "events": tuple(step.get("events", ()))})
+        for step in plain.get("steps", ())
     )
     lists = {name: tuple(plain.get(name, ())) for name in ("events", "atoms")}
     return Witness(**{**plain, **lists, "steps": steps})

@@ -14,7 +14,7 @@ from typing import Any
 from srm.errors import RunError
 from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
 from srm.experiment.solution import Solution
-from srm.machine.model import Constraint
+from srm.machine.holes import Constraint
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, duration, number, share, whole
 from srm.report.html.page import Section, page

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from srm.machine.drawing.draw import svg
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.page import Section
 from srm.report.run.read import flattened

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from srm.infer.posterior.record import DecidingStep, HoleRecord, PressedAtom, Summary
 from srm.machine.checks.core.constraint import row_text
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.holes import Atom, Constraint
+from srm.machine.model import Machine
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, share, signed, whole
 from srm.report.html.page import Section

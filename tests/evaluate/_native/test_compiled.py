@@ -58,8 +58,8 @@ def test_the_entries_of_c_are_those_of_python() -> None:
 
 
 def test_what_the_walk_gives_and_takes_is_told_alike() -> None:
-    assert tuple(fields_of(WALK, "Found")) == tuple(compiled.ENTRY_TYPES)
-    assert set(fields_of(WALK, "Found").values()) == {"Grown"}
+    assert tuple(fields_of(WALK, "Memory")) == tuple(compiled.ENTRY_TYPES)
+    assert set(fields_of(WALK, "Memory").values()) == {"Grown"}
     happened = fields_of(WALK, "Happened")
     assert tuple(happened) == tuple(name for name, *_ in compiled._Happened._fields_)
     kinds = ["pointer" if kind in POINTERS else kind for kind in happened.values()]

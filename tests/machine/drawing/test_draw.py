@@ -19,8 +19,9 @@ from srm.machine.drawing.layout import Box, Link, Route, place
 from srm.machine.drawing.pieces import Font, Lexicon, fold, line_width, text_width
 from srm.machine.drawing.scene import PlacedCard, Scene, scene_of
 from srm.machine.drawing.values import hole_value, value_of
+from srm.machine.holes import Hole
 from srm.machine.language.parse import find_machine, library, parse
-from srm.machine.model import Hole, Machine, Node, Rule
+from srm.machine.model import Machine, Node, Rule
 from srm.machine.terms import Happens, Number
 from tests.machines import machines
 

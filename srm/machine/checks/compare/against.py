@@ -8,12 +8,12 @@ from dataclasses import replace
 from srm.machine.affine import Form, Monomial
 from srm.machine.checks.compare.induction import pays_the_same
 from srm.machine.checks.compare.pair import Pair, pair_of
-from srm.machine.checks.compare.search import Outcome, find_difference
+from srm.machine.checks.compare.search import SearchOutcome, find_difference
 from srm.machine.checks.core.conditions import TRUE, Reading
 from srm.machine.checks.core.letters import TooManyLetters
-from srm.machine.checks.core.report import Finding, Step, Witness, assignment_text, form_text, fraction_text
+from srm.machine.checks.core.report import Finding, Witness, WitnessStep, assignment_text, form_text, fraction_text
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.core.subject import TOLERANCE, Subject, margin
+from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Machine
 
 MOST_STEPS = 12
@@ -57,9 +57,7 @@ def check_against(
 
 
 def _broken(pair: Pair) -> bool:
-    subject = pair.first.subject
-    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
-    return any(margin(row, subject.values) < -TOLERANCE for row in decided) or Prover(pair).can(TRUE) is False
+    return bool(pair.first.subject.broken_rows) or Prover(pair).can(TRUE) is False
 
 
 def _unmatched(machine: Machine, other: Machine) -> Iterator[Finding]:
@@ -73,7 +71,7 @@ def _accepts(pair: Pair, side: int, node: str) -> bool:
     return (pair.first, pair.second)[side].subject.machine.node(node).accepting
 
 
-def _outcome(pair: Pair, other: Machine, outcome: Outcome) -> Finding:
+def _outcome(pair: Pair, other: Machine, outcome: SearchOutcome) -> Finding:
     if outcome.walk is None and outcome.complete and outcome.sure:
         return Finding("note", "against", other.name, "pays the same on every trace; all were looked at")
     if outcome.walk is None:
@@ -85,7 +83,7 @@ def _outcome(pair: Pair, other: Machine, outcome: Outcome) -> Finding:
     assert outcome.example is not None
     example = outcome.example
     steps = [
-        Step(
+        WitnessStep(
             nodes[0],
             tuple(map(str, letter.occurrences)),
             None,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from srm.machine.affine import Form, add
-from srm.machine.checks.compare.pair import Option, Pair, Side
+from srm.machine.checks.compare.pair import MachineSide, Option, Pair
 from srm.machine.checks.core.conditions import (
     FALSE,
     Condition,
@@ -56,18 +56,18 @@ def pays_the_same(pair: Pair, prover: Prover) -> dict[Nodes, Classes] | None:
 
 def _invariant(pair: Pair, prover: Prover) -> dict[Nodes, Classes]:
     start = (pair.first.subject.machine.start, pair.second.subject.machine.start)
-    found: dict[Nodes, Classes] = {start: dict.fromkeys((*pair.first.counters, *pair.second.counters), ZERO)}
+    invariant: dict[Nodes, Classes] = {start: dict.fromkeys((*pair.first.counters, *pair.second.counters), ZERO)}
     todo = [start]
     while todo:
         nodes = todo.pop()
-        for step in list(_steps(pair, prover, nodes, found[nodes])):
+        for step in list(_steps(pair, prover, nodes, invariant[nodes])):
             target = (step.first.target, step.second.target)
-            after = _after(found[nodes], step)
-            joined = _common(found[target], after) if target in found else after
-            if joined != found.get(target):
-                found[target] = joined
+            after = _after(invariant[nodes], step)
+            joined = _common(invariant[target], after) if target in invariant else after
+            if joined != invariant.get(target):
+                invariant[target] = joined
                 todo.append(target)
-    return found
+    return invariant
 
 
 def _steps(pair: Pair, prover: Prover, nodes: Nodes, classes: Classes) -> Iterator[JointStep]:
@@ -108,7 +108,7 @@ def _agree(pair: Pair, prover: Prover, step: JointStep, readings: Mapping[str, F
     return _looks_back(pair.first, step.first, readings) == _looks_back(pair.second, step.second, readings)
 
 
-def _looks_back(side: Side, option: Option, readings: Mapping[str, Form]) -> object:
+def _looks_back(side: MachineSide, option: Option, readings: Mapping[str, Form]) -> object:
     """What a rule changes in earlier pay, so that equal changes are equal values."""
     changes = [(where, items_of(substitute(form, readings))) for where, form in side.hindsight(option.rule)]
     since = option.rule.hindsight.since if option.rule and option.rule.hindsight else None

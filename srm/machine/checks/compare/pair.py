@@ -22,10 +22,10 @@ from srm.machine.checks.core.conditions import (
     substitute,
     with_counters,
 )
-from srm.machine.checks.core.letters import OTHER, Letter, Value, alphabet, attribute_values
+from srm.machine.checks.core.letters import OTHER, Letter, Value, alphabet, attribute_values, counting
 from srm.machine.checks.core.subject import Subject
-from srm.machine.checks.farming.moves import counting
-from srm.machine.model import Hindsight, Hole, Machine, RepayEvery, RepayLast, Rule
+from srm.machine.holes import Hole
+from srm.machine.model import Hindsight, Machine, RepayEvery, RepayLast, Rule
 from srm.machine.terms import AttributeOf, Cell, Happens, Term, Test
 from srm.machine.words import Balance, Words
 
@@ -44,7 +44,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Side:
+class MachineSide:
     """One of the two machines, with names for its counters that the other does not use."""
 
     subject: Subject
@@ -100,18 +100,16 @@ class Side:
 
     def hindsight(self, rule: Rule | None) -> list[tuple[object, Form]]:
         """The changes a rule makes to earlier pay: which steps, and the form they are paid with."""
-        if rule is None or rule.hindsight is None:
-            return []
         return [
             (change.events if isinstance(change, RepayEvery) else change.milestone, self.form(change.pay))
-            for change in rule.hindsight.changes
+            for change in (rule.changes if rule else ())
         ]
 
 
 @dataclass(frozen=True)
 class Pair:
-    first: Side
-    second: Side
+    first: MachineSide
+    second: MachineSide
 
     @property
     def words(self) -> Words | None:
@@ -149,8 +147,8 @@ class Pair:
                 apart.setdefault(test.value.event, []).append(test.value.attribute)
         tests = [test for happens in (*literals, *milestones) for test in happens.tests]
         for name in dict.fromkeys(name for names in apart.values() for name in names):
-            asked = [test for test in tests if test.attribute == name]
-            values[name] = _few_values(values.get(name, ()), asked, name, self.words)
+            own_tests = [test for test in tests if test.attribute == name]
+            values[name] = _few_values(values.get(name, ()), own_tests, name, self.words)
         told_apart = {event: tuple(dict.fromkeys(names)) for event, names in apart.items()}
         return alphabet(literals, self.words, values, told_apart)
 
@@ -158,7 +156,7 @@ class Pair:
         """What hindsight looks for, with tests that compare attributes of two steps: these are told apart by value."""
         for side in (self.first, self.second):
             for _, rule, _ in side.subject.machine.rules:
-                for change in rule.hindsight.changes if rule.hindsight else ():
+                for change in rule.changes:
                     if isinstance(change, RepayLast):
                         yield change.milestone
 
@@ -167,7 +165,7 @@ class Pair:
             machine = side.subject.machine
             yield from literals_of(*side.subject.fires.values())
             for counter in machine.counters:
-                yield from (h for h in (counter.counts, *counter.resets) if isinstance(h, Happens))
+                yield from counter.happens
             for _, rule, _ in machine.rules:
                 yield from _looked_for(rule.hindsight) if rule.hindsight else ()
         yield from (Happens(event) for balance in self.balances for event in (*balance.plus, *balance.minus))
@@ -184,13 +182,13 @@ def _looked_for(hindsight: Hindsight) -> Iterator[Happens]:
             yield Happens(change.milestone.event, known)
 
 
-def _few_values(known: Sequence[Value], asked: Sequence[Test], name: str, words: Words | None) -> tuple[Value, ...]:
+def _few_values(known: Sequence[Value], tests: Sequence[Test], name: str, words: Words | None) -> tuple[Value, ...]:
     """Those that are named, and enough others for two attributes to be equal, different, or next to one another."""
     attribute = words.attributes[words.attribute_index[name]] if words else None
-    is_cell = any(test.relation == "next to" or isinstance(test.value, Cell) for test in asked)
+    is_cell = any(test.relation == "next to" or isinstance(test.value, Cell) for test in tests)
     if attribute.is_cell if attribute else is_cell:
         return tuple(dict.fromkeys((Cell(1, 1), Cell(2, 1), Cell(5, 5), *known)))
-    named = [test.value for test in asked if isinstance(test.value, str)]
+    named = [test.value for test in tests if isinstance(test.value, str)]
     values = (attribute.values or ()) if attribute else (OTHER, "yet another")
     return tuple(dict.fromkeys((*[value for value in values if value not in named][:2], *named)))
 
@@ -199,7 +197,7 @@ def pair_of(first: Subject, other: Machine) -> Pair:
     """The subject beside another machine, with the holes of both matched."""
     machine = _with_values_of(first.machine, other)
     partner = _with_values_of(other, first.machine)
-    return Pair(Side(replace(first, machine=machine), 1), Side(Subject(partner, first.words), 2))
+    return Pair(MachineSide(replace(first, machine=machine), 1), MachineSide(Subject(partner, first.words), 2))
 
 
 def _with_values_of(machine: Machine, other: Machine) -> Machine:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from srm.machine.affine import Form, add
-from srm.machine.checks.compare.pair import Option, Pair, Side
+from srm.machine.checks.compare.pair import MachineSide, Option, Pair
 from srm.machine.checks.core.conditions import (
     FALSE,
     TRUE,
@@ -27,15 +27,14 @@ from srm.machine.checks.core.conditions import (
     some,
     substitute,
 )
-from srm.machine.checks.core.letters import NONE, Letter, Value, passes
+from srm.machine.checks.core.letters import NONE, Letter, Value, after_step, level_change, passes, within
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.farming.moves import within
 from srm.machine.model import RepayEvery
 from srm.machine.terms import AttributeOf, Happens
 
 
 @dataclass(frozen=True)
-class Walk:
+class JointWalk:
     """Where both machines stand after a trace, and under which comparisons of holes they do."""
 
     nodes: tuple[str, str]
@@ -48,9 +47,9 @@ class Walk:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     steps: int  # all traces up to this length were looked at
-    walk: Walk | None = None  # one on which the pays differ
+    walk: JointWalk | None = None  # one on which the pays differ
     example: Answer | None = None
     complete: bool = False  # nothing is left to look at: the traces go round in circles
     sure: bool = True  # no question on the way was left undecided
@@ -70,62 +69,62 @@ class _Budget:
         return True
 
 
-def find_difference(pair: Pair, prover: Prover, most_steps: int, seconds: float) -> Outcome:
+def find_difference(pair: Pair, prover: Prover, most_steps: int, seconds: float) -> SearchOutcome:
     budget = _Budget(time.monotonic() + seconds)
     start = (pair.first.subject.machine.start, pair.second.subject.machine.start)
     counters = tuple((name, 0) for name in (*pair.first.counters, *pair.second.counters))
-    walks = [Walk(start, counters, tuple(0 for _ in pair.balances))]
+    walks = [JointWalk(start, counters, tuple(0 for _ in pair.balances))]
     sure = True
     for length in range(1, most_steps + 1):
-        further: list[Walk] = []
+        further: list[JointWalk] = []
         for walk in walks:
             for longer, differs in _longer(pair, prover, walk):
                 if time.monotonic() > budget.ends:
-                    return Outcome(length - 1, sure=sure)
+                    return SearchOutcome(length - 1, sure=sure)
                 if differs != FALSE:
                     example = prover.example(every((*longer.comparisons, differs)))
                     if example.possible:
-                        return Outcome(length, longer, example, sure=sure)
+                        return SearchOutcome(length, longer, example, sure=sure)
                     sure = sure and example.possible is False
                 if budget.is_new(_place(pair, longer), longer.comparisons):
                     further.append(longer)
         if not further:
-            return Outcome(length, complete=True, sure=sure)
+            return SearchOutcome(length, complete=True, sure=sure)
         walks = further
-    return Outcome(most_steps, sure=sure)
+    return SearchOutcome(most_steps, sure=sure)
 
 
-def _place(pair: Pair, walk: Walk) -> object:
+def _place(pair: Pair, walk: JointWalk) -> object:
     """What decides how a walk can go on; with hindsight this includes what happened."""
     here = (walk.nodes, walk.counters, walk.levels)
     return (here, walk.trace, walk.visited) if pair.looks_back else here
 
 
-def _longer(pair: Pair, prover: Prover, walk: Walk) -> Iterator[tuple[Walk, Condition]]:
+def _longer(pair: Pair, prover: Prover, walk: JointWalk) -> Iterator[tuple[JointWalk, Condition]]:
     """The walks that are one step longer, each with the condition under which some step is now paid differently."""
     numbers = {name: number_form(value) for name, value in walk.counters}
     for letter in pair.letters:
         if not letter.occurrences and _sleeps(pair, walk, letter):
             continue
-        levels = tuple(
-            level + sum((event in b.plus) - (event in b.minus) for event in letter.events)
-            for level, b in zip(walk.levels, pair.balances, strict=True)
-        )
+        changes = (level_change(balance, letter) for balance in pair.balances)
+        levels = tuple(level + change for level, change in zip(walk.levels, changes, strict=True))
         if not within(levels, pair.balances):
             continue
         for first in pair.first.options(walk.nodes[0], letter):
             for second in pair.second.options(walk.nodes[1], letter):
                 both = every((first.condition, second.condition))
-                said = _at_step(both, numbers, len(walk.trace))
-                if said == FALSE:
+                condition = _at_step(both, numbers, len(walk.trace))
+                if condition == FALSE:
                     continue
-                comparisons = walk.comparisons | (frozenset(said.parts) if isinstance(said, Every) else {said})
-                if said != TRUE and prover.can(every(comparisons)) is False:
+                comparisons = walk.comparisons | (
+                    frozenset(condition.parts) if isinstance(condition, Every) else {condition}
+                )
+                if condition != TRUE and prover.can(every(comparisons)) is False:
                     continue
                 yield _step(pair, walk, letter, levels, (first, second), frozenset(comparisons), numbers)
 
 
-def _sleeps(pair: Pair, walk: Walk, letter: Letter) -> bool:
+def _sleeps(pair: Pair, walk: JointWalk, letter: Letter) -> bool:
     """Whether a step without events changes nothing, so that it need not be part of a shortest trace."""
     options = [*pair.first.options(walk.nodes[0], letter), *pair.second.options(walk.nodes[1], letter)]
     return all(option.rule is None for option in options)
@@ -133,13 +132,13 @@ def _sleeps(pair: Pair, walk: Walk, letter: Letter) -> bool:
 
 def _step(
     pair: Pair,
-    walk: Walk,
+    walk: JointWalk,
     letter: Letter,
     levels: tuple[int, ...],
     options: tuple[Option, Option],
     comparisons: frozenset[Condition],
     numbers: Mapping[str, Form],
-) -> tuple[Walk, Condition]:
+) -> tuple[JointWalk, Condition]:
     number = len(walk.trace)
     now = tuple(_read(option.pay, numbers, number) for option in options)
     repaid = [
@@ -150,14 +149,14 @@ def _step(
     changed = [p for p, old in zip(pays, (*walk.pays, None), strict=True) if p != old]
     differs = some(sign(add(one, negated(other)), "!=") for one, other in changed)
     counts, resets = options[0].counts | options[1].counts, options[0].resets | options[1].resets
-    counters = tuple((name, 0 if name in resets else value + (name in counts)) for name, value in walk.counters)
+    counters = tuple(after_step(dict(walk.counters), counts, resets).items())
     nodes = (options[0].target, options[1].target)
-    after = Walk(nodes, counters, levels, comparisons, (*walk.trace, letter), (*walk.visited, walk.nodes), pays)
+    after = JointWalk(nodes, counters, levels, comparisons, (*walk.trace, letter), (*walk.visited, walk.nodes), pays)
     return after, differs
 
 
 def _repaid(
-    side: Side, option: Option, walk: Walk, letter: Letter, pays: list[Form], numbers: Mapping[str, Form]
+    side: MachineSide, option: Option, walk: JointWalk, letter: Letter, pays: list[Form], numbers: Mapping[str, Form]
 ) -> list[Form]:
     """The pay of the earlier steps after the hindsight of a rule."""
     hindsight = option.rule.hindsight if option.rule else None
@@ -176,11 +175,11 @@ def _repaid(
     return pays
 
 
-def _is_milestone(asked: Happens, earlier: Letter, now: Letter) -> bool:
-    if asked.event not in earlier.events:
+def _is_milestone(milestone: Happens, earlier: Letter, now: Letter) -> bool:
+    if milestone.event not in earlier.events:
         return False
-    having = _attributes(earlier, asked.event)
-    return all(passes(test, having.get(test.attribute, NONE), _compared(test.value, now)) for test in asked.tests)
+    having = _attributes(earlier, milestone.event)
+    return all(passes(test, having.get(test.attribute, NONE), _compared(test.value, now)) for test in milestone.tests)
 
 
 def _compared(value: object, now: Letter) -> Value:
@@ -204,4 +203,4 @@ def _read(form: Form, numbers: Mapping[str, Form], step: int) -> Form:
 
 
 def _at_step(condition: Condition, numbers: Mapping[str, Form], step: int) -> Condition:
-    return each_sign(condition, lambda said: sign(_read(said.form, numbers, step), said.relation))
+    return each_sign(condition, lambda comparison: sign(_read(comparison.form, numbers, step), comparison.relation))

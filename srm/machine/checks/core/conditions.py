@@ -54,7 +54,8 @@ class Some:
     parts: tuple[Condition, ...] = ()
 
 
-Condition = Occurs | Sign | Every | Some
+Leaf = Occurs | Sign
+Condition = Leaf | Every | Some
 TRUE, FALSE = Every(), Some()
 
 
@@ -114,7 +115,7 @@ def negate(condition: Condition) -> Condition:
 # Reading
 
 
-def leaves(condition: Condition) -> Iterator[Occurs | Sign]:
+def leaves(condition: Condition) -> Iterator[Leaf]:
     match condition:
         case Every(parts) | Some(parts):
             for part in parts:
@@ -137,8 +138,8 @@ def signals_of(*conditions: Condition) -> tuple[str, ...]:
 
 def literals_of(*conditions: Condition) -> tuple[Happens, ...]:
     """The events with their tests that are asked for, each once, in order."""
-    found = (leaf.happens for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Occurs))
-    return tuple(dict.fromkeys(found))
+    literals = (leaf.happens for condition in conditions for leaf in leaves(condition) if isinstance(leaf, Occurs))
+    return tuple(dict.fromkeys(literals))
 
 
 def needed_signs(condition: Condition) -> tuple[Sign, ...]:
@@ -206,27 +207,22 @@ class Reading:
 
 def given(condition: Condition, happening: frozenset[Happens]) -> Condition:
     """The condition at a step where exactly these of the events it asks for happen."""
-    match condition:
-        case Occurs(happens, truly):
-            return TRUE if (happens in happening) == truly else FALSE
-        case Every(parts):
-            return every(given(part, happening) for part in parts)
-        case Some(parts):
-            return some(given(part, happening) for part in parts)
-        case _:
-            return condition
+
+    def decided(leaf: Leaf) -> Condition:
+        if isinstance(leaf, Sign):
+            return leaf
+        return TRUE if (leaf.happens in happening) == leaf.truly else FALSE
+
+    return each_leaf(condition, decided)
 
 
 def _assume(condition: Condition, truths: Mapping[Happens, bool]) -> Condition:
-    match condition:
-        case Occurs(happens, truly) if happens in truths:
-            return TRUE if truths[happens] == truly else FALSE
-        case Every(parts):
-            return every(_assume(part, truths) for part in parts)
-        case Some(parts):
-            return some(_assume(part, truths) for part in parts)
-        case _:
-            return condition
+    def decided(leaf: Leaf) -> Condition:
+        if isinstance(leaf, Sign) or leaf.happens not in truths:
+            return leaf
+        return TRUE if truths[leaf.happens] == leaf.truly else FALSE
+
+    return each_leaf(condition, decided)
 
 
 def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
@@ -244,37 +240,44 @@ def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
         for happens in literals_of(condition):
             if doing and happens.event in acts and happens.event not in doing:
                 truths[happens] = False
-        left = _assume(condition, truths)
-        events = {happens.event for happens in literals_of(left)}
+        simpler = _assume(condition, truths)
+        events = {happens.event for happens in literals_of(simpler)}
         # an event whose attributes are asked for has to be seen to happen by whoever answers
-        left = every((left, *(Occurs(happens) for happens in truths if truths[happens] and happens.event in events)))
-        if left == condition:
+        simpler = every(
+            (simpler, *(Occurs(happens) for happens in truths if truths[happens] and happens.event in events))
+        )
+        if simpler == condition:
             break
-        condition = left
+        condition = simpler
     return condition
+
+
+def each_leaf(condition: Condition, change: Callable[[Leaf], Condition]) -> Condition:
+    """The condition with every event and every comparison replaced."""
+    match condition:
+        case Every(parts):
+            return every(each_leaf(part, change) for part in parts)
+        case Some(parts):
+            return some(each_leaf(part, change) for part in parts)
+        case _:
+            return change(condition)
 
 
 def each_sign(condition: Condition, change: Callable[[Sign], Condition]) -> Condition:
     """The condition with every comparison replaced."""
-    match condition:
-        case Sign():
-            return change(condition)
-        case Every(parts):
-            return every(each_sign(part, change) for part in parts)
-        case Some(parts):
-            return some(each_sign(part, change) for part in parts)
-        case _:
-            return condition
+    return each_leaf(condition, lambda leaf: change(leaf) if isinstance(leaf, Sign) else leaf)
 
 
 def with_counters(condition: Condition, values: Mapping[str, Form]) -> Condition:
     """The condition with forms (numbers, or other counters) in the place of counters."""
-    return each_sign(condition, lambda said: sign(substitute(said.form, values), said.relation))
+    return each_sign(condition, lambda comparison: sign(substitute(comparison.form, values), comparison.relation))
 
 
 def rename(condition: Condition, counters: Mapping[str, str], signals: Mapping[str, str]) -> Condition:
     """The condition with other names for counters and signals."""
-    return each_sign(condition, lambda said: sign(rename_form(said.form, counters, signals), said.relation))
+    return each_sign(
+        condition, lambda comparison: sign(rename_form(comparison.form, counters, signals), comparison.relation)
+    )
 
 
 def rename_form(form: Form, counters: Mapping[str, str], signals: Mapping[str, str]) -> Form:

@@ -13,9 +13,9 @@ import z3
 from srm.machine.affine import add, scale
 from srm.machine.checks.core.conditions import TRUE, Condition, Sign, every, hole_form, number_form, sign
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, form_text, fraction_text
-from srm.machine.checks.core.solve import EFFORT, Answer, Prover, encode_form, is_whole
-from srm.machine.checks.core.subject import TOLERANCE, Subject, condition_of, margin
-from srm.machine.model import Atom, Row, Within
+from srm.machine.checks.core.solve import EFFORT, Answer, Prover, encode_sign, is_whole
+from srm.machine.checks.core.subject import Subject, condition_of, margin
+from srm.machine.holes import Atom, LinearRow, Within
 from srm.machine.terms import HoleTerm
 
 
@@ -44,7 +44,11 @@ def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:
 
 def _roomy_example(subject: Subject, prover: Prover) -> Answer:
     """An assignment that keeps every atom with room to spare, or at least one that keeps them."""
-    room = every(sign(said.form, ">") for said in subject.allowed if isinstance(said, Sign) and said.relation == ">=")
+    room = every(
+        sign(condition.form, ">")
+        for condition in subject.allowed
+        if isinstance(condition, Sign) and condition.relation == ">="
+    )
     roomy = prover.example(room)
     return roomy if roomy.possible else prover.example(TRUE)
 
@@ -52,14 +56,14 @@ def _roomy_example(subject: Subject, prover: Prover) -> Answer:
 class TrackedRows:
     """The rows of a constraint in one solver, each behind a name, so that it can be told which of them matter."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[LinearRow]) -> None:
         self.rows = tuple(rows)
         self.names = [z3.Bool(f"row {index}") for index in range(len(rows))]
         self.solver = z3.Solver()
         self.solver.set("rlimit", EFFORT)
         self.solver.add([z3.Implies(n, encode_row(row)) for n, row in zip(self.names, rows, strict=True)])
 
-    def core(self, chosen: Sequence[Row], broken: Sequence[Row] = ()) -> tuple[Row, ...] | None:
+    def core(self, chosen: Sequence[LinearRow], broken: Sequence[LinearRow] = ()) -> tuple[LinearRow, ...] | None:
         """A set of the chosen rows, none of which can be left out, that cannot be kept (while one of the `broken` is broken).
 
         None: they can.
@@ -68,13 +72,13 @@ class TrackedRows:
         if broken:
             self.solver.add(z3.Or([z3.Not(encode_row(row)) for row in broken]))
         kept = [name for name, row in zip(self.names, self.rows, strict=True) if any(row is c for c in chosen)]
-        found = None
+        smallest = None
         if self.solver.check(kept) == z3.unsat:
-            found = self._minimal(list(self.solver.unsat_core()))
+            smallest = self._minimal(list(self.solver.unsat_core()))
         self.solver.pop()
-        return found
+        return smallest
 
-    def _minimal(self, core: list[Any]) -> tuple[Row, ...]:
+    def _minimal(self, core: list[Any]) -> tuple[LinearRow, ...]:
         for name in list(core):
             without = [other for other in core if not other.eq(name)]
             if self.solver.check(without) == z3.unsat:
@@ -100,18 +104,17 @@ def find_contradiction(subject: Subject) -> Finding | None:
     )
 
 
-def encode_row(row: Row) -> Any:
+def encode_row(row: LinearRow) -> Any:
     """The row as a Z3 formula; that a hole is a whole number is part of what its space says."""
-    said = encode(condition_of(row))
+    formula = encode(condition_of(row))
     is_whole_space = isinstance(row.atom, Within) and row.atom.space.whole
-    return z3.And(said, *map(is_whole, row.coefficients)) if is_whole_space else said
+    return z3.And(formula, *map(is_whole, row.coefficients)) if is_whole_space else formula
 
 
 def encode(condition: Condition) -> Any:
     """A condition on holes alone as a Z3 formula."""
     if isinstance(condition, Sign):
-        value = encode_form(condition.form)
-        return {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}[condition.relation]
+        return encode_sign(condition)
     return z3.BoolVal(condition == TRUE)
 
 
@@ -134,32 +137,31 @@ def _kept(subject: Subject, place: str) -> Iterator[Finding]:
 
     That they lie in their spaces needs no word: a machine with other values does not exist.
     """
-    atoms = [row for row in subject.rows if isinstance(row.atom, Atom)]
-    decided = [row for row in atoms if set(row.coefficients) <= set(subject.values)]
-    broken = [row for row in decided if margin(row, subject.values) < -TOLERANCE]
+    broken = [row for row in subject.broken_rows if isinstance(row.atom, Atom)]
     for row in broken:
         excess = fraction_text(-margin(row, subject.values))
         held = assignment_text({name: subject.values[name] for name in row.coefficients})
         yield Finding(
             "error", "constraint", row_text(row), f"the values break this atom by {excess}", Witness(assignment=held)
         )
-    if not broken and decided:
-        least: dict[int, Row] = {}
+    decided = [row for row in subject.decided_rows if isinstance(row.atom, Atom)]
+    if decided and not broken:
+        least: dict[int, LinearRow] = {}
         for row in sorted(decided, key=lambda row: margin(row, subject.values)):
             least.setdefault(id(row.atom), row)
-        left = [f"{fraction_text(margin(row, subject.values))} left in {row_text(row)}" for row in least.values()]
-        yield Finding("note", "constraint", place, "the values keep it", Witness(atoms=tuple(left)))
+        room = [f"{fraction_text(margin(row, subject.values))} left in {row_text(row)}" for row in least.values()]
+        yield Finding("note", "constraint", place, "the values keep it", Witness(atoms=tuple(room)))
 
 
 # Text
 
 
-def _texts(rows: Iterable[Row]) -> tuple[str, ...]:
+def _texts(rows: Iterable[LinearRow]) -> tuple[str, ...]:
     """Each row once: both ends of a space read alike."""
     return tuple(dict.fromkeys(map(row_text, rows)))
 
 
-def row_text(row: Row) -> str:
+def row_text(row: LinearRow) -> str:
     """The row as its atom is written or, where the atom speaks of many holes, the part of it that is this row."""
     if isinstance(row.atom, Within) or (isinstance(row.atom.left, tuple) and len(row.atom.left) == 1):
         return str(row.atom)

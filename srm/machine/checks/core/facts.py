@@ -10,7 +10,7 @@ example may ask for counters that no trajectory reaches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from srm.machine.affine import add
 from srm.machine.checks.core.conditions import Condition, Occurs, counter_form, every, negated, number_form, sign
@@ -59,13 +59,18 @@ def _where_positive(subject: Subject, prover: Prover, counter: Counter) -> set[s
 
 def reachable(subject: Subject, begin: set[str], dead: frozenset[str] = frozenset()) -> set[str]:
     """The nodes that rules lead to from these, not counting the rules whose labels are `dead`."""
-    found, todo = set(begin), list(begin)
+    return closure(begin, lambda node: (rule.target for rule, label in subject.rules_of(node) if label not in dead))
+
+
+def closure(begin: Iterable[str], leads: Callable[[str], Iterable[str | None]]) -> set[str]:
+    """These nodes, and all that `leads` leads to from them; None stays."""
+    nodes = set(begin)
+    todo = list(nodes)
     while todo:
-        for rule, label in subject.rules_of(todo.pop()):
-            if rule.target is not None and rule.target not in found and label not in dead:
-                found.add(rule.target)
-                todo.append(rule.target)
-    return found
+        ahead = {node for node in leads(todo.pop()) if node is not None} - nodes
+        nodes |= ahead
+        todo += ahead
+    return nodes
 
 
 # Counters that never exceed others
@@ -82,9 +87,9 @@ def _counts_all_of(subject: Subject, more: Counter, less: Counter) -> bool:
     """Whether each step that counts `less` counts `more`, and each that resets `more` resets `less`."""
     if isinstance(more.counts, RuleOf):
         return False
-    asked, nodes = _counted_when(subject, less)
+    events, nodes = _counted_when(subject, less)
     inside = not more.at or nodes <= set(more.at)
-    implied = any(_implies(happens, more.counts) for happens in asked)
+    implied = any(_implies(happens, more.counts) for happens in events)
     resets = all(any(_implies(reset, other) for other in less.resets) for reset in more.resets)
     return inside and implied and resets
 

@@ -13,7 +13,7 @@ from srm.machine.checks.core.conditions import TRUE, Condition, hole_form, numbe
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, fraction_text
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
-from srm.machine.model import Atom, EveryHole
+from srm.machine.holes import Atom, EveryHole
 from srm.machine.terms import HoleTerm, Term
 
 PROMISES = {"reward": ">", "award": ">", "encourage": ">", "bonus": ">", "penal": "<", "punish": "<", "discourage": "<"}
@@ -35,12 +35,12 @@ def check_implied(subject: Subject, prover: Prover) -> Iterator[Finding]:
 def _forced(subject: Subject, prover: Prover) -> dict[str, Fraction]:
     """The holes that can have one value only."""
     example = prover.example(TRUE)
-    found = {}
+    values = {}
     for name in subject.open_holes if example.possible else ():
         elsewhere = sign(add(hole_form(name), number_form(-example.holes[name])), "!=")
         if prover.can(elsewhere) is False:
-            found[name] = example.holes[name]
-    return found
+            values[name] = example.holes[name]
+    return values
 
 
 def _of(name: str, relation: str) -> Condition:
@@ -84,8 +84,8 @@ def _promise(subject: Subject, prover: Prover, atom: Atom) -> Iterator[Finding]:
 def promise_of(atom: Atom) -> str | None:
     """The sign that the atom's label promises: ">", "<", or None if it promises none."""
     words = re.findall(r"\w+", (atom.label or "").lower())
-    found = (promised for word in words for stem, promised in PROMISES.items() if word.startswith(stem))
-    return next(found, None)
+    promises = (promised for word in words for stem, promised in PROMISES.items() if word.startswith(stem))
+    return next(promises, None)
 
 
 def holes_meant(atom: Atom, subject: Subject) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def holes_meant(atom: Atom, subject: Subject) -> tuple[str, ...]:
         return tuple(name for name in subject.machine.hole_names if name not in atom.left.excluded)
     rows = list(atom.rows(subject.machine.hole_names, subject.machine.forms))
     alone = [name for row in rows if len(row.coefficients) == 1 for name in row.coefficients]
-    if len(rows) != 1 or len(alone) == 1:
+    if len(rows) != 1 or len(rows[0].coefficients) < 2:
         return tuple(alone)
     likeness = {name: _likeness(name, atom.label or "") for name in rows[0].coefficients}
     best = max(likeness.values())
@@ -115,10 +115,10 @@ def _likeness(name: str, label: str) -> float:
     words = re.findall(r"\w+", label.lower())
     pieces = name.lower().split("_")
 
-    def said(piece: str) -> bool:
+    def appears(piece: str) -> bool:
         return any(len(piece) >= SHORTEST_STEM and (word.startswith(piece) or piece.startswith(word)) for word in words)
 
-    return sum(map(said, pieces)) / len(pieces)
+    return sum(map(appears, pieces)) / len(pieces)
 
 
 def _alone(atom: Atom) -> tuple[str, ...]:

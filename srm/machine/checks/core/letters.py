@@ -8,12 +8,13 @@ any events may coincide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
+from srm.machine.model import Counter, Rule, RuleOf
 from srm.machine.terms import AttributeOf, Cell, Happens, Test
-from srm.machine.words import Words
+from srm.machine.words import Balance, Words
 
 MOST_LETTERS = 4096
 NONE = "none"
@@ -64,19 +65,19 @@ def attribute_values(literals: Iterable[Happens], words: Words | None) -> dict[s
     Of cells these are the ones named, their neighbours and one that is neither: every other cell passes the same tests.
     """
     tests = [test for literal in literals for test in literal.tests]
-    found = {}
+    values = {}
     for name in dict.fromkeys(test.attribute for test in tests):
-        asked = [test for test in tests if test.attribute == name]
-        cells = [test.value for test in asked if isinstance(test.value, Cell)]
-        is_cell = any(test.relation == "next to" for test in asked) or bool(cells)
+        own_tests = [test for test in tests if test.attribute == name]
+        cells = [test.value for test in own_tests if isinstance(test.value, Cell)]
+        is_cell = any(test.relation == "next to" for test in own_tests) or bool(cells)
         if words is not None:
             attribute = words.attributes[words.attribute_index[name]]
             is_cell = attribute.is_cell
             named: tuple[str, ...] = attribute.values or ()
         else:
-            named = (*(t.value for t in asked if isinstance(t.value, str) and t.value != NONE), OTHER)
-        found[name] = (*(_cells(cells) if is_cell else dict.fromkeys(named)), NONE)
-    return found
+            named = (*(t.value for t in own_tests if isinstance(t.value, str) and t.value != NONE), OTHER)
+        values[name] = (*(_cells(cells) if is_cell else dict.fromkeys(named)), NONE)
+    return values
 
 
 def _cells(named: Sequence[Cell]) -> list[Cell]:
@@ -95,15 +96,17 @@ def variants(
     event: str, literals: Iterable[Happens], values: Mapping[str, tuple[Value, ...]], told_apart: Sequence[str] = ()
 ) -> list[Variant]:
     """The ways in which the event can pass the tests; attributes in `told_apart` are listed value by value."""
-    asked = [literal for literal in literals if literal.event == event]
-    tested = list(dict.fromkeys([test.attribute for literal in asked for test in literal.tests] + list(told_apart)))
-    found: dict[object, Variant] = {}
+    questions = [literal for literal in literals if literal.event == event]
+    tested = list(dict.fromkeys([test.attribute for literal in questions for test in literal.tests] + list(told_apart)))
+    distinct: dict[object, Variant] = {}
     for chosen in product(*(values[name] for name in tested)):
         having = dict(zip(tested, chosen, strict=True))
-        passed = frozenset(a for a in asked if all(passes(test, having[test.attribute]) for test in a.tests))
-        told = tuple(Test(name, "=", value) for name, value in having.items())
-        found.setdefault((passed, *(having[name] for name in told_apart)), Variant(Happens(event, told), passed))
-    return list(found.values())
+        passed = frozenset(a for a in questions if all(passes(test, having[test.attribute]) for test in a.tests))
+        attributes = tuple(Test(name, "=", value) for name, value in having.items())
+        distinct.setdefault(
+            (passed, *(having[name] for name in told_apart)), Variant(Happens(event, attributes), passed)
+        )
+    return list(distinct.values())
 
 
 def alphabet(
@@ -139,3 +142,38 @@ def _size(counts: Iterable[int]) -> int:
     for count in counts:
         size = min(size * count, MOST_LETTERS * MOST_LETTERS)
     return size
+
+
+# What a step does
+
+
+def counting(
+    counters: Sequence[Counter], node: str, fired: Rule | None, letter: Letter
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The counters that a step adds to, and those it resets."""
+    counts, resets = set(), set()
+    for counter in counters:
+        if any(reset in letter.happening for reset in counter.resets):
+            resets.add(counter.name)
+        elif not counter.at or node in counter.at:
+            if isinstance(counter.counts, RuleOf):
+                counted = fired is not None and fired.name == counter.counts.name
+            else:
+                counted = counter.counts in letter.happening
+            if counted:
+                counts.add(counter.name)
+    return frozenset(counts), frozenset(resets)
+
+
+def after_step(counters: Mapping[str, int], counts: Collection[str], resets: Collection[str]) -> dict[str, int]:
+    return {name: 0 if name in resets else value + (name in counts) for name, value in counters.items()}
+
+
+def level_change(balance: Balance, letter: Letter) -> int:
+    """What a step adds to a balance of the vocabulary."""
+    return sum((event in balance.plus) - (event in balance.minus) for event in letter.events)
+
+
+def within(levels: Sequence[int], balances: Sequence[Balance]) -> bool:
+    """Whether each balance is kept."""
+    return all(b.least <= n and (b.most is None or n <= b.most) for n, b in zip(levels, balances, strict=True))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from srm.machine.affine import Form
+from srm.machine.affine import LARGEST_NUMBER, Form
 from srm.machine.terms import number_text
 
 SEVERITIES = ("error", "warning", "note")
@@ -20,7 +20,7 @@ QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", 
 
 def fraction_text(value: Fraction) -> str:
     """A decimal where that is exact and short, else a quotient: 0.25, -2, 1/3."""
-    if value.denominator < 10**6 and Fraction(repr(float(value))) == value:
+    if abs(value) <= LARGEST_NUMBER and value.denominator < 10**6 and Fraction(repr(float(value))) == value:
         return number_text(float(value))
     return str(value)
 
@@ -30,8 +30,8 @@ def form_text(form: Form) -> str:
     text = ""
     for monomial, coefficient in sorted(form.items(), key=lambda item: item[1] < 0):  # what is taken away comes last
         size = fraction_text(abs(coefficient))
-        said = str(monomial)
-        part = size if said == "1" else said if size == "1" else f"{size} * {said}"
+        name = str(monomial)
+        part = size if name == "1" else name if size == "1" else f"{size} * {name}"
         if text:
             text += f" {'-' if coefficient < 0 else '+'} {part}"
         else:
@@ -44,7 +44,7 @@ def place_of(nodes: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class WitnessStep:
     """One step of a loop or a trace: what happens, which rules fire (None: idle), and what they pay."""
 
     node: str
@@ -66,7 +66,7 @@ class Witness:
     signals: Mapping[str, str] = field(default_factory=dict)
     assignment: Mapping[str, str] = field(default_factory=dict)
     atoms: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WitnessStep, ...] = ()
 
     def lines(self) -> Iterable[str]:
         if self.events:
@@ -82,7 +82,7 @@ class Witness:
             yield f"{number}. {step_text(step)}"
 
 
-def step_text(step: Step) -> str:
+def step_text(step: WitnessStep) -> str:
     happens = " and ".join(step.events) or "nothing happens"
     at = f" at {step.node}" + (f" / {step.other_node}" if step.other_node not in (None, step.node) else "")
     if step.other_pay is None:

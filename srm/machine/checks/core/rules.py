@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from srm.machine.checks.core.conditions import (
     Condition,
@@ -21,6 +22,7 @@ from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Rule
 
+MOST_CLASHES = 20  # that are listed; of n rules that overlap there are n^2 / 2, each with an example to be found
 MOST_REPETITIONS = 64  # a rule that can fire after so many counts is not said to stop
 
 
@@ -57,20 +59,27 @@ def witness_of(answer: Answer, node: str | None = None) -> Witness:
 
 
 def check_determinism(subject: Subject, prover: Prover, facts: Facts) -> Iterator[Finding]:
-    clashes = 0
-    for node in subject.machine.nodes:
-        rules = subject.rules_of(node.name)
-        for index, (first, first_label) in enumerate(rules):
-            for second, second_label in rules[index + 1 :]:
-                if first.tier != second.tier:
-                    continue
-                both = every((subject.fires[first_label], subject.fires[second_label]))
-                answer = prover.example(both, facts[node.name])
-                if answer.possible is not False:
-                    clashes += 1
-                    yield _clash(node.name, first, second, answer)
+    clashes = []
+    for clash in _clashes(subject, prover, facts):
+        clashes.append(clash)
+        yield clash
+        if sum(clash.severity == "error" for clash in clashes) == MOST_CLASHES:
+            message = f"{MOST_CLASHES} pairs of rules that can hold at one step are enough: no others were looked for"
+            yield Finding("warning", "determinism", "", message)
+            return
     if not clashes:
         yield Finding("note", "determinism", "", "no two rules of a node can hold at one step")
+
+
+def _clashes(subject: Subject, prover: Prover, facts: Facts) -> Iterator[Finding]:
+    for node in subject.machine.nodes:
+        for (first, first_label), (second, second_label) in combinations(subject.rules_of(node.name), 2):
+            if first.tier != second.tier:
+                continue
+            both = every((subject.fires[first_label], subject.fires[second_label]))
+            answer = prover.example(both, facts[node.name])
+            if answer.possible is not False:
+                yield _clash(node.name, first, second, answer)
 
 
 def _clash(node: str, first: Rule, second: Rule, answer: Answer) -> Finding:
@@ -92,18 +101,18 @@ def find_living(subject: Subject, prover: Prover) -> tuple[Living, tuple[Finding
     can = {label: prover.can(subject.fires[label], facts[node.name]) for node, _, label in subject.machine.rules}
     dead = frozenset(label for label, fires in can.items() if fires is False)
     living = Living(facts, dead, frozenset(reachable(subject, {subject.machine.start}, dead)))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for node, rule, label in subject.machine.rules:
         if can[label] is False:
             message = f"{rule_text(rule)} can never fire{_because(subject, label)}"
-            found.append(Finding("warning", "rules", f"node {node.name}", message))
+            findings.append(Finding("warning", "rules", f"node {node.name}", message))
         elif can[label] is None:
             message = f"not decided: whether {rule_text(rule)} can ever fire"
-            found.append(Finding("warning", "rules", f"node {node.name}", message))
-    if not found:
-        found.append(Finding("note", "rules", "", "every rule can fire"))
-    found += _exhausted(subject, prover, living)
-    return living, (*found, *_nodes(subject, living))
+            findings.append(Finding("warning", "rules", f"node {node.name}", message))
+    if not findings:
+        findings.append(Finding("note", "rules", "", "every rule can fire"))
+    findings += _exhausted(subject, prover, living)
+    return living, (*findings, *_nodes(subject, living))
 
 
 def _because(subject: Subject, label: str) -> str:
@@ -126,9 +135,9 @@ def _exhausted(subject: Subject, prover: Prover, living: Living) -> Iterator[Fin
     for (node_name, comparisons), rules in together.items():
         facts = living.facts[node_name]
         stops = {counter: _stop(prover, comparisons, facts, counter) for counter in counters_of(comparisons)}
-        said = " or ".join(f"#{counter} >= {stop}" for counter, stop in stops.items() if stop is not None)
-        if said:
-            message = f"{', '.join(rules)} can never fire once {said}"
+        limits = " or ".join(f"#{counter} >= {stop}" for counter, stop in stops.items() if stop is not None)
+        if limits:
+            message = f"{', '.join(rules)} can never fire once {limits}"
             yield Finding("note", "rules", f"node {node_name}", message)
 
 
@@ -182,7 +191,6 @@ def check_holes(subject: Subject, living: Living) -> Iterator[Finding]:
 
 def _holes(opened: Subject, rule: Rule) -> set[str]:
     """The holes of a rule that are still there when its terms are multiplied out."""
-    repaid = [change.pay for change in rule.hindsight.changes] if rule.hindsight else []
-    forms = [opened.form(term) for term in (rule.pay, *repaid)]
+    forms = [opened.form(term) for term in (rule.pay, *(change.pay for change in rule.changes))]
     forms += [leaf.form for leaf in leaves(opened.condition(rule.guard)) if isinstance(leaf, Sign)]
     return {monomial.hole for form in forms for monomial in form if monomial.hole is not None}

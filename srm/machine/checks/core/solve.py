@@ -62,7 +62,7 @@ class Answer:
 NO, UNDECIDED = Answer(False), Answer(None)
 
 
-class Asked(Protocol):
+class Topic(Protocol):
     """What questions are about: a `Subject`, or two machines that are compared."""
 
     @property
@@ -81,7 +81,7 @@ class Asked(Protocol):
 class Prover:
     """Asks questions about one subject; what its constraint allows is given to the solver once."""
 
-    def __init__(self, subject: Asked, effort: int = EFFORT) -> None:
+    def __init__(self, subject: Topic, effort: int = EFFORT) -> None:
         self.subject = subject
         self.effort = effort
         self._encoded: dict[tuple[str, Sign], Any] = {}
@@ -93,7 +93,9 @@ class Prover:
     def _solver(self, kind: str = "number") -> Any:
         solver = z3.Solver()
         solver.set("rlimit", self.effort)
-        solver.add([self._sign(said, "number") for said in self.subject.allowed if isinstance(said, Sign)])
+        solver.add(
+            [self._sign(condition, "number") for condition in self.subject.allowed if isinstance(condition, Sign)]
+        )
         if FALSE in self.subject.allowed:
             solver.add(False)
         if kind != "real":
@@ -131,9 +133,9 @@ class Prover:
             return UNDECIDED
         return Answer(
             True,
-            {name: _fraction(model, z3.Real(f"?{name}")) for name in self.subject.open_holes},
+            {name: fraction_of(model, z3.Real(f"?{name}")) for name in self.subject.open_holes},
             {name: numbers[name] for name in counters_of(condition)},
-            {name: _fraction(model, z3.Real(name)) for name in signals_of(known)},
+            {name: fraction_of(model, z3.Real(name)) for name in signals_of(known)},
             tuple(self._events[e].read(model) for e in _events(literals) if self._events[e].happens(model)),
         )
 
@@ -164,7 +166,7 @@ class Prover:
             solver.add(self._condition(about_counters, "int"), *(z3.Int(f"#{name}") >= 0 for name in start))
             if solver.check() == z3.sat:
                 model = solver.model()
-                start = {name: int(_fraction(model, z3.Int(f"#{name}"))) for name in start}
+                start = {name: int(fraction_of(model, z3.Int(f"#{name}"))) for name in start}
         return whole, start
 
     def _decide(self, whole: Condition, start: dict[str, int]) -> tuple[bool | None, dict[str, int]]:
@@ -172,8 +174,8 @@ class Prover:
         question = arithmetic_of(whole)
         if question not in self._decided:
             self._decided[question] = self._search(question, start)
-        decided, found = self._decided[question]
-        return decided, {**start, **found}
+        decided, counters = self._decided[question]
+        return decided, {**start, **counters}
 
     def _search(self, whole: Condition, start: Mapping[str, int]) -> tuple[bool | None, dict[str, int]]:
         counters = counters_of(whole)
@@ -182,9 +184,9 @@ class Prover:
             return first, dict(start)
         if self._with_variables(whole, "real")[0] is False:
             return False, {}
-        decided, found = self._with_variables(whole, "int")
+        decided, numbers = self._with_variables(whole, "int")
         if decided is not None:
-            return decided, found
+            return decided, numbers
         for vector in _small_vectors(counters):
             raised = {name: vector.get(name, 0) + start.get(name, 0) for name in counters}
             if self._with_numbers(whole, raised):
@@ -212,7 +214,7 @@ class Prover:
         if not decided or kind == "real":
             return decided, {}
         model = solver.model()
-        return True, {name: int(_fraction(model, z3.Int(f"#{name}"))) for name in counters}
+        return True, {name: int(fraction_of(model, z3.Int(f"#{name}"))) for name in counters}
 
     def _readable_model(self, solver: Any) -> Any:
         """An example within -1 ... 1 if there is one: easier to follow than whatever comes first."""
@@ -243,9 +245,7 @@ class Prover:
             if kind == "opaque":
                 self._encoded[key] = z3.Bool(f"sign {len(self._encoded)}")
             else:
-                value = encode_form(sign.form, kind)
-                relation = {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}
-                self._encoded[key] = relation[sign.relation]
+                self._encoded[key] = encode_sign(sign, kind)
         return self._encoded[key]
 
     def _event_facts(self, literals: tuple[Happens, ...]) -> list[Any]:
@@ -268,8 +268,8 @@ class _EventVariable:
         self.variant = z3.Int(f"{event} variant")
         self.range = z3.And(self.variant >= 0, self.variant < len(kinds)) if len(kinds) > 1 else z3.BoolVal(True)
 
-    def occurs(self, asked: Happens) -> Any:
-        passing = [index for index, kind in enumerate(self.kinds) if asked in kind.passed]
+    def occurs(self, happens: Happens) -> Any:
+        passing = [index for index, kind in enumerate(self.kinds) if happens in kind.passed]
         if len(passing) == len(self.kinds):
             return self.variable
         return z3.And(self.variable, z3.Or([self.variant == index for index in passing]))
@@ -297,6 +297,11 @@ def encode_form(form: Form, kind: str = "number") -> Any:
     return z3.Sum(parts) if parts else z3.RealVal(0)
 
 
+def encode_sign(sign: Sign, kind: str = "number") -> Any:
+    value = encode_form(sign.form, kind)
+    return {">": value > 0, ">=": value >= 0, "=": value == 0, "!=": value != 0}[sign.relation]
+
+
 def is_whole(hole: str) -> Any:
     return z3.IsInt(z3.Real(f"?{hole}"))
 
@@ -309,7 +314,8 @@ def _events(literals: Iterable[Happens]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(literal.event for literal in literals))
 
 
-def _fraction(model: Any, variable: Any) -> Fraction:
+def fraction_of(model: Any, variable: Any) -> Fraction:
+    """The value of a variable or a term in a model of Z3."""
     value = model.eval(variable, model_completion=True)
     if z3.is_algebraic_value(value):
         value = value.approx(12)

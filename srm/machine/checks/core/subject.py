@@ -13,7 +13,8 @@ from functools import cached_property
 
 from srm.machine.affine import ONE, Form, Monomial, add, exact
 from srm.machine.checks.core.conditions import Condition, Occurs, every, negate, negated, sign, some
-from srm.machine.model import Constraint, Machine, Node, Row, Rule, Within
+from srm.machine.holes import Constraint, LinearRow, Within
+from srm.machine.model import Machine, Node, Rule
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
 from srm.machine.words import Balance, Words
 
@@ -51,14 +52,24 @@ class Subject:
         return tuple(within for within in self.machine.spaces if within.hole in self.open_holes)
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[LinearRow, ...]:
         return self.machine.rows(self.constraint)
 
     @cached_property
     def allowed(self) -> tuple[Condition, ...]:
         """What the spaces and the constraint ask of the open holes, one condition for each row that still speaks of any."""
-        said = (condition_of(row, self.values) for row in self.rows if set(row.coefficients) & set(self.open_holes))
-        return tuple(said)
+        speaking = (row for row in self.rows if set(row.coefficients) & set(self.open_holes))
+        return tuple(condition_of(row, self.values) for row in speaking)
+
+    @cached_property
+    def decided_rows(self) -> tuple[LinearRow, ...]:
+        """The rows that speak of known values alone."""
+        return tuple(row for row in self.rows if set(row.coefficients) <= set(self.values))
+
+    @cached_property
+    def broken_rows(self) -> tuple[LinearRow, ...]:
+        """The rows that the known values break."""
+        return tuple(row for row in self.decided_rows if margin(row, self.values) < -TOLERANCE)
 
     def form(self, term: Term) -> Form:
         return close(self.machine.form(term), self.values)
@@ -118,17 +129,17 @@ def close(form: Form, values: Mapping[str, Fraction]) -> Form:
     return total
 
 
-def row_form(row: Row) -> Form:
+def row_form(row: LinearRow) -> Form:
     """What the row asks to be at least 0 (or 0): its bound minus its sum."""
     holes = {Monomial(name): -coefficient for name, coefficient in row.coefficients.items()}
     return add(holes, {ONE: row.bound} if row.bound else {})
 
 
-def condition_of(row: Row, values: Mapping[str, Fraction] | None = None) -> Condition:
+def condition_of(row: LinearRow, values: Mapping[str, Fraction] | None = None) -> Condition:
     return sign(close(row_form(row), values or {}), "=" if row.equality else ">=")
 
 
-def margin(row: Row, values: Mapping[str, Fraction]) -> Fraction:
+def margin(row: LinearRow, values: Mapping[str, Fraction]) -> Fraction:
     """How far an assignment is inside the row; negative: by how much it breaks it."""
-    left = row.bound - sum((c * values[name] for name, c in row.coefficients.items()), Fraction(0))
-    return -abs(left) if row.equality else left
+    room = row.bound - sum((c * values[name] for name, c in row.coefficients.items()), Fraction(0))
+    return -abs(room) if row.equality else room

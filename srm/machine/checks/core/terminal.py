@@ -22,16 +22,16 @@ TITLES = {
 }
 
 
-def tell(report: Report, console: Console) -> None:
+def print_report(report: Report, console: Console) -> None:
     for line in _lines(report):
         console.print(line, soft_wrap=True, highlight=False)
 
 
 def _lines(report: Report) -> Iterator[Text]:
-    asked = f"under constraint {report.constraint}" if report.constraint else "without a constraint"
+    assumed = f"under constraint {report.constraint}" if report.constraint else "without a constraint"
     against = f" against {report.other}" if report.other else ""
     known = "" if report.words else "; no vocabulary is known, so any events may coincide"
-    yield Text.assemble((report.machine, "bold"), f"{against} {asked}{known}")
+    yield Text.assemble((report.machine, "bold"), f"{against} {assumed}{known}")
     for question in QUESTIONS:
         findings = report.of(question)
         if findings:

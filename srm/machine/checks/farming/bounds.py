@@ -18,12 +18,13 @@ import z3
 
 from srm.machine.affine import ONE, Form, add
 from srm.machine.checks.core.conditions import Reading, Sign, counters_of, every, needed_signs, negate, negated, sign
-from srm.machine.checks.core.report import Finding, Step, Witness, form_text, fraction_text, place_of
+from srm.machine.checks.core.letters import within
+from srm.machine.checks.core.report import Finding, Witness, WitnessStep, form_text, fraction_text, place_of
 from srm.machine.checks.core.rules import rule_text
-from srm.machine.checks.core.solve import EFFORT, Prover
+from srm.machine.checks.core.solve import EFFORT, Prover, fraction_of
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.gain import Loop, Recurring, Wear, may_be_repaid, wears
-from srm.machine.checks.farming.moves import LONGEST_LOOP, Move, rows_of, within
+from srm.machine.checks.farming.moves import LONGEST_LOOP, Move, make, make_round, rows_of
 
 MOST_ROUNDS = 1000  # that are counted out
 LONGEST_PLAN = 200  # moves whose order is looked for
@@ -41,23 +42,23 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         often = "once" if rounds == 1 else f"{reached}{rounds} times"
         return f"from counters at 0 it can be made {often}, which pays {fraction_text(total)}{between}"
     worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
-    found = [wear for wear in worn if wear.by]
-    if not found:
+    bounding = [wear for wear in worn if wear.by]
+    if not bounding:
         ends = f"the guard of {_rule(worn[0])} ends it" if worn else "what it pays falls"
         return f"{ends} as its counters grow"
-    said = []
+    texts = []
     steady = not may_be_repaid(subject, loop, recurring)
-    for wear in _distinct(found):
+    for wear in _distinct(bounding):
         text = f"the guard of {_rule(wear)} allows at most {_most_rounds(wear)}"
         if prover.can(every((sign(loop.pay, ">"), negate(wear.when)))) is not False:
             text += f" where {form_text(wear.by)} > 0"
         small = steady and prover.can(sign(add(loop.pay, negated(wear.by)), ">")) is False
-        said.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
-    return "; ".join(said) + between
+        texts.append(text + (f", together at most {form_text(add(wear.start, loop.pay))}" if small else ""))
+    return "; ".join(texts) + between
 
 
-def _distinct(found: Sequence[Wear]) -> list[Wear]:
-    return list({(form_text(wear.start), form_text(wear.by)): wear for wear in reversed(found)}.values())[::-1]
+def _distinct(bounding: Sequence[Wear]) -> list[Wear]:
+    return list({(form_text(wear.start), form_text(wear.by)): wear for wear in reversed(bounding)}.values())[::-1]
 
 
 def _rule(wear: Wear) -> str:
@@ -87,27 +88,19 @@ def _between(moves: Sequence[Move], loop: Loop) -> str:
 
 def rounds_of(subject: Subject, moves: Sequence[Move]) -> tuple[int, Fraction]:
     """How often the moves of a concretized machine can be repeated from counters at 0, and what that pays."""
-    counters = {counter.name: 0 for counter in subject.machine.counters}
+    reading = _at_first(subject)
     total = Fraction(0)
     for done in range(MOST_ROUNDS):
-        gained = Fraction(0)
-        for move in moves:
-            made = make(move, counters)
-            if made is None:
-                return done, total
-            pay, counters = made
-            gained += pay
+        made = make_round(moves, reading)
+        if made is None:
+            return done, total
+        gained, reading = made
         total += gained
     return MOST_ROUNDS, total
 
 
-def make(move: Move, counters: Mapping[str, int]) -> tuple[Fraction, dict[str, int]] | None:
-    """What a move of a concretized machine pays and the counters after it; None if its guard does not hold."""
-    reading = Reading(counters=counters)
-    if not reading.holds(move.condition):
-        return None
-    after = {name: 0 if name in move.resets else value + (name in move.counts) for name, value in counters.items()}
-    return reading.value(dict(move.pay)), after
+def _at_first(subject: Subject) -> Reading:
+    return Reading(counters={counter.name: 0 for counter in subject.machine.counters})
 
 
 def largest_total(
@@ -118,19 +111,19 @@ def largest_total(
     place = place_of(list(dict.fromkeys(move.node for move in used)))
     if any(monomial != ONE for move in used for monomial, _ in move.pay):
         return  # pay that reads counters or signals is not linear in how often moves are made
-    found = _optimum(used, recurring)
-    if found is None:
+    optimum = _optimum(used, recurring)
+    if optimum is None:
         yield Finding("note", "farming", place, "not decided: the largest total that loops can farm")
         return
-    total, times = found
+    total, times = optimum
     plan = _plan(subject, times)
-    told = Tally({f"{move.letter}{'' if move.rule else ' (idle)'}": times[move] for move in times})
-    listed = ", ".join(f"{count} {letter}" for letter, count in told.items())
+    counts = Tally({f"{move.letter}{'' if move.rule else ' (idle)'}": times[move] for move in times})
+    listed = ", ".join(f"{count} {letter}" for letter, count in counts.items())
     how = f"is {'' if plan else 'at most '}{fraction_text(total)}"
     if any(may_be_repaid(subject, loop, recurring) for loop in loops):
         how += " before hindsight"
     between = "".join(dict.fromkeys(_between(moves, loop) for loop in loops))
-    steps = tuple(Step(m.node, m.letter.events, m.label, form_text(dict(m.pay))) for m in plan or ())
+    steps = tuple(WitnessStep(m.node, m.letter.events, m.label, form_text(dict(m.pay))) for m in plan or ())
     yield Finding(
         "note",
         "farming",
@@ -143,19 +136,15 @@ def largest_total(
 
 def _spoilt(subject: Subject, plan: Sequence[Move]) -> Iterator[Finding]:
     """Ways on that pay something, but cost something once the plan was carried out: advances that exceed what they are advances on."""
-    begin = {counter.name: 0 for counter in subject.machine.counters}
-    counters = begin
-    for move in plan:
-        made = make(move, counters)
-        assert made is not None, "a plan can be carried out"
-        counters = made[1]
+    made = make_round(plan, _at_first(subject))
+    assert made is not None, "a plan can be carried out"
     nodes = dict.fromkeys(move.node for move in plan)
     for node in nodes:
         for rule, _ in subject.rules_of(node):
             form = subject.form(rule.pay)
             if any(monomial.signals for monomial in form):
                 continue  # depends on what is met on the way
-            before, after = (Reading(counters=counts).value(form) for counts in (begin, counters))
+            before, after = (reading.value(form) for reading in (_at_first(subject), made[1]))
             if rule.target not in (None, *nodes) and after < 0 < before:
                 pays = f"{rule_text(rule)} pays {fraction_text(after)} after that, {fraction_text(before)} without"
                 yield Finding("warning", "farming", place_of([node]), f"{pays}: whoever goes round had better stay")
@@ -174,7 +163,7 @@ def _optimum(moves: Sequence[Move], recurring: Recurring) -> tuple[Fraction, dic
     best = _optimize(limits, worth)
     if best is None:
         return None
-    total = _fraction(best, worth)
+    total = fraction_of(best, worth)
     # among the best the one with the fewest idle moves, which is the likeliest to have an order
     effort = z3.Sum([made[move] * (100 if move.rule is None else 1) for move in moves])
     model = _optimize([*limits, worth == z3.RealVal(total)], -effort) or best
@@ -186,15 +175,10 @@ def _optimize(limits: Sequence[Any], goal: Any) -> Any:
     solver = z3.Optimize()
     solver.set("rlimit", EFFORT)
     solver.add(*limits)
-    found = solver.maximize(goal)
-    if solver.check() != z3.sat or not (z3.is_rational_value(found.value()) or z3.is_int_value(found.value())):
+    objective = solver.maximize(goal)
+    if solver.check() != z3.sat or not (z3.is_rational_value(objective.value()) or z3.is_int_value(objective.value())):
         return None  # too hard, or without bound
     return solver.model()
-
-
-def _fraction(model: Any, term: Any) -> Fraction:
-    value = model.eval(term, model_completion=True)
-    return Fraction(value.numerator_as_long(), value.denominator_as_long())
 
 
 def _only_falls(needed: Sign) -> bool:
@@ -221,21 +205,21 @@ def _plan(subject: Subject, times: Mapping[Move, int]) -> tuple[Move, ...] | Non
         return None
     balances = subject.balances
     moves = sorted(times, key=lambda move: -dict(move.pay).get(ONE, Fraction(0)))
-    begin = {counter.name: 0 for counter in subject.machine.counters}
-    todo: list[tuple[str, tuple[int, ...], dict[str, int], tuple[int, ...], tuple[Move, ...]]] = []
-    todo.append((moves[0].node, tuple(times[m] for m in moves), begin, tuple(b.least for b in balances), ()))
+    todo: list[tuple[str, tuple[int, ...], Reading, tuple[int, ...], tuple[Move, ...]]] = []
+    every_move, least = tuple(times[move] for move in moves), tuple(balance.least for balance in balances)
+    todo.append((moves[0].node, every_move, _at_first(subject), least, ()))
     tried: set[object] = set()
     while todo and len(tried) < MOST_TRIED:
-        here, left, counters, levels, done = todo.pop()
-        if not any(left):
+        here, remaining, reading, levels, done = todo.pop()
+        if not any(remaining):
             return done
         for index in reversed(range(len(moves))):
             move = moves[index]
             after = tuple(level + change for level, change in zip(levels, move.levels, strict=True))
-            if not left[index] or move.node != here or not within(after, balances):
+            if not remaining[index] or move.node != here or not within(after, balances):
                 continue
-            made = make(move, counters)
-            rest = (*left[:index], left[index] - 1, *left[index + 1 :])
+            made = make(move, reading)
+            rest = (*remaining[:index], remaining[index] - 1, *remaining[index + 1 :])
             if made is not None and (move.target, rest) not in tried:
                 tried.add((move.target, rest))
                 todo.append((move.target, rest, made[1], after, (*done, move)))

@@ -146,12 +146,9 @@ def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[For
     ahead = reachable(subject, {move.node})
     pays: dict[Items, Form] = {move.pay: dict(move.pay)}
     for node, rule, label in subject.machine.rules:
-        for change in rule.hindsight.changes if rule.hindsight and node.name in ahead else ():
-            if isinstance(change, RepayEvery):
-                concerned = set(change.events) & set(move.letter.events)
-            else:
-                concerned = {change.milestone.event} & set(move.letter.events) if label in recurring.rules else set()
-            if concerned:
+        for change in rule.changes if node.name in ahead else ():
+            again = isinstance(change, RepayEvery) or label in recurring.rules
+            if again and set(change.events) & set(move.letter.events):
                 form = subject.form(change.pay)
                 pays.setdefault(items_of(form), form)
     return list(pays.values())
@@ -228,6 +225,6 @@ def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     varying = any(reading.signals for parts in pays for reading in parts)
     if varying or may_be_repaid(subject, loop, recurring):
         return guards
-    falls = [found for parts in pays if (found := _falls(parts, loop, recurring)) is not None]
+    falls = [fall for parts in pays if (fall := _falls(parts, loop, recurring)) is not None]
     none_grows = every(sign(part, "<=") for parts in pays for part in parts.values())
     return some((guards, every((none_grows, some(falls)))))

@@ -13,7 +13,7 @@ from functools import cached_property
 from srm.machine.affine import add
 from srm.machine.checks.core.conditions import Condition, counters_of, every, negate, negated, sign
 from srm.machine.checks.core.letters import TooManyLetters
-from srm.machine.checks.core.report import Finding, Step, form_text, place_of
+from srm.machine.checks.core.report import Finding, WitnessStep, form_text, place_of
 from srm.machine.checks.core.rules import Living, witness_of
 from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
@@ -93,15 +93,15 @@ class Ground:
         alike: dict[object, list[Verdict]] = {}
         for loop in self.paying_loops:
             alike.setdefault(loop.signature, []).append(self._judge(loop))
-        told = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
-        told.sort(key=lambda verdict: verdict.kind == "never")  # what needs a reader's eye comes first
-        yield from map(self._finding, told[:MOST_TOLD])
-        more = len(told) - MOST_TOLD
+        listed = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
+        listed.sort(key=lambda verdict: verdict.kind == "never")  # what needs a reader's eye comes first
+        yield from map(self._finding, listed[:MOST_TOLD])
+        more = len(listed) - MOST_TOLD
         if more > 0:
-            rest = {verdict.kind for verdict in told[MOST_TOLD:]}
-            severity, said = ("note", "that cannot be farmed") if rest == {"never"} else ("warning", "like these")
-            yield Finding(severity, "farming", place_of(nodes_of(self.moves)), f"{more} more loops {said}")
-        kinds = {verdict.kind for verdict in told}
+            rest = {verdict.kind for verdict in listed[MOST_TOLD:]}
+            severity, which = ("note", "that cannot be farmed") if rest == {"never"} else ("warning", "like these")
+            yield Finding(severity, "farming", place_of(nodes_of(self.moves)), f"{more} more loops {which}")
+        kinds = {verdict.kind for verdict in listed}
         if "bounded" in kinds and kinds <= {"bounded", "never"} and not self.subject.open_holes:
             yield from largest_total(self.subject, self.moves, self.loops, self.recurring)
 
@@ -179,8 +179,8 @@ class Ground:
         place = place_of(loop.nodes)
         named = moves_text(loop.moves)
         pays = self.pay_text(loop)
-        found = verdict.example or Answer(None)
-        witness = replace(witness_of(found), steps=tuple(map(_step, loop.moves)))
+        example = verdict.example or Answer(None)
+        witness = replace(witness_of(example), steps=tuple(map(_step, loop.moves)))
         if verdict.kind == "for ever":
             return Finding(
                 "warning", "farming", place, f"{named}: can be repeated without end for gain; {pays}", witness
@@ -202,5 +202,5 @@ def moves_text(moves: Sequence[Move]) -> str:
     return ", ".join(f"{move.letter}{'' if move.rule else ' (idle)'}" for move in moves)
 
 
-def _step(move: Move) -> Step:
-    return Step(move.node, tuple(map(str, move.letter.occurrences)), move.label, form_text(dict(move.pay)))
+def _step(move: Move) -> WitnessStep:
+    return WitnessStep(move.node, tuple(map(str, move.letter.occurrences)), move.label, form_text(dict(move.pay)))

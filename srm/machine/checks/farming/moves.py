@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from math import gcd
 
@@ -20,6 +21,7 @@ from srm.machine.checks.core.conditions import (
     FALSE,
     Condition,
     Items,
+    Reading,
     counters_of,
     given,
     items_of,
@@ -28,11 +30,12 @@ from srm.machine.checks.core.conditions import (
     substitute,
     with_counters,
 )
-from srm.machine.checks.core.letters import Letter, TooManyLetters, alphabet
+from srm.machine.checks.core.facts import closure
+from srm.machine.checks.core.letters import Letter, TooManyLetters, after_step, alphabet, counting, level_change, within
 from srm.machine.checks.core.rules import Living
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
-from srm.machine.model import Counter, RepayEvery, Rule, RuleOf
+from srm.machine.model import Rule
 from srm.machine.terms import Happens
 from srm.machine.words import Balance
 
@@ -69,8 +72,8 @@ class Move:
 
 def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collection[str]) -> list[Move]:
     """Every move within these nodes that can be made and that pays (perhaps later), counts, resets or changes a balance."""
-    found: dict[object, Move] = {}
-    repaid = set(repaid_events(subject))
+    distinct: dict[object, Move] = {}
+    repaid = set(subject.machine.repaid_events)
     letters = alphabet(_literals(subject, nodes), subject.words)
     if len(letters) * len(subject.machine.rules) > MOST_TRIED:
         raise TooManyLetters(
@@ -84,34 +87,23 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
                 pays = move.pay or again or (move.rule is not None and move.rule.hindsight)
                 matters = pays or move.counts or move.resets or any(move.levels) or move.target != node
                 key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition, again)
-                if inside and matters and key not in found:
-                    found[key] = move
-    made = [move for move in found.values() if prover.can(move.condition, living.facts[move.node]) is not False]
+                if inside and matters and key not in distinct:
+                    distinct[key] = move
+    made = [move for move in distinct.values() if prover.can(move.condition, living.facts[move.node]) is not False]
     return sorted(made, key=lambda move: list(nodes).index(move.node))
 
 
 def _literals(subject: Subject, nodes: Collection[str]) -> tuple[Happens, ...]:
     guards = [subject.fires[label] for node in nodes for _, label in subject.rules_of(node)]
-    counted = [
-        happens
-        for counter in subject.machine.counters
-        for happens in (counter.counts, *counter.resets)
-        if isinstance(happens, Happens)
-    ]
+    counted = [happens for counter in subject.machine.counters for happens in counter.happens]
     balanced = [Happens(event) for balance in subject.balances for event in (*balance.plus, *balance.minus)]
-    return tuple(dict.fromkeys([*literals_of(*guards), *counted, *balanced, *map(Happens, repaid_events(subject))]))
-
-
-def repaid_events(subject: Subject) -> tuple[str, ...]:
-    """The events whose steps hindsight may pay anew."""
-    changes = [change for _, rule, _ in subject.machine.rules if rule.hindsight for change in rule.hindsight.changes]
-    found = [c.events if isinstance(c, RepayEvery) else (c.milestone.event,) for c in changes]
-    return tuple(dict.fromkeys(event for events in found for event in events))
+    repaid = map(Happens, subject.machine.repaid_events)
+    return tuple(dict.fromkeys([*literals_of(*guards), *counted, *balanced, *repaid]))
 
 
 def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> Iterator[Move]:
     zeros: dict[str, Form] = {name: {} for name in living.zeros(node)}
-    levels = tuple(_level(balance, letter) for balance in subject.balances)
+    levels = tuple(level_change(balance, letter) for balance in subject.balances)
     options: list[tuple[Rule | None, str | None, Condition]] = [
         (rule, label, subject.fires[label]) for rule, label in subject.rules_of(node) if label not in living.dead
     ]
@@ -125,26 +117,24 @@ def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> It
         yield Move(node, target, rule, label, letter, pay, condition, levels, counts, resets)
 
 
-def _level(balance: Balance, letter: Letter) -> int:
-    return sum((event in balance.plus) - (event in balance.minus) for event in letter.events)
+def make(move: Move, reading: Reading) -> tuple[Fraction, Reading] | None:
+    """What a move pays and what is read after it; None if its guard does not hold."""
+    if not reading.holds(move.condition):
+        return None
+    counters = after_step(reading.counters, move.counts, move.resets)
+    return reading.value(dict(move.pay)), replace(reading, counters=counters)
 
 
-def counting(
-    counters: Sequence[Counter], node: str, fired: Rule | None, letter: Letter
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The counters that a step adds to, and those it resets."""
-    counts, resets = set(), set()
-    for counter in counters:
-        if any(reset in letter.happening for reset in counter.resets):
-            resets.add(counter.name)
-        elif not counter.at or node in counter.at:
-            if isinstance(counter.counts, RuleOf):
-                counted = fired is not None and fired.name == counter.counts.name
-            else:
-                counted = counter.counts in letter.happening
-            if counted:
-                counts.add(counter.name)
-    return frozenset(counts), frozenset(resets)
+def make_round(moves: Sequence[Move], reading: Reading) -> tuple[Fraction, Reading] | None:
+    """The same of several moves, one after the other."""
+    total = Fraction(0)
+    for move in moves:
+        made = make(move, reading)
+        if made is None:
+            return None
+        pay, reading = made
+        total += pay
+    return total, reading
 
 
 # Elementary loops
@@ -157,15 +147,7 @@ def components(moves: Sequence[Move]) -> list[frozenset[str]]:
     leads: dict[str, set[str]] = {}
     for move in moves:
         leads.setdefault(move.node, set()).add(move.target)
-    reach: dict[str, set[str]] = {}
-    for node in leads:
-        found, todo = set(), [node]
-        while todo:
-            for target in leads.get(todo.pop(), ()):
-                if target not in found:
-                    found.add(target)
-                    todo.append(target)
-        reach[node] = found
+    reach = {node: closure(targets, lambda other: leads.get(other, ())) for node, targets in leads.items()}
     groups = dict.fromkeys(frozenset(other for other in reach[node] if node in reach.get(other, ())) for node in leads)
     return [group for group in groups if group]
 
@@ -218,9 +200,9 @@ def arrange(moves: Sequence[Move], balances: Sequence[Balance]) -> tuple[Move, .
         return None
     first = min(move.node for move in moves)
     for levels in _beginnings(moves, balances):
-        found = _order(first, levels, moves, balances)
-        if found is not None:
-            return found
+        order = _order(first, levels, moves, balances)
+        if order is not None:
+            return order
     return None
 
 
@@ -246,15 +228,11 @@ def _order(
             if here == first:
                 return done
             continue
-        left = list((Tally(moves) - Tally(done)).elements())
-        for move in reversed(list(dict.fromkeys(left))):
+        remaining = list((Tally(moves) - Tally(done)).elements())
+        for move in reversed(list(dict.fromkeys(remaining))):
             after = tuple(level + change for level, change in zip(levels, move.levels, strict=True))
             key = (move.target, frozenset(Tally((*done, move)).items()))
             if move.node == here and key not in tried and within(after, balances):
                 tried.add(key)
                 todo.append((move.target, after, (*done, move)))
     return None
-
-
-def within(levels: Sequence[int], balances: Sequence[Balance]) -> bool:
-    return all(b.least <= n and (b.most is None or n <= b.most) for n, b in zip(levels, balances, strict=True))

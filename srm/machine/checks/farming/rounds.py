@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from srm.machine.affine import ONE, Form, Monomial, add
 from srm.machine.checks.core.conditions import (
@@ -27,7 +26,7 @@ from srm.machine.checks.core.conditions import (
     substitute,
 )
 from srm.machine.checks.core.solve import Answer, Prover
-from srm.machine.checks.farming.moves import Move
+from srm.machine.checks.farming.moves import Move, make_round
 
 ROUNDS = "rounds so far"  # the unknown of the polynomials, in the place of a counter
 MOST_ROUNDS = 1000  # before a loop is under way
@@ -39,8 +38,8 @@ def for_ever(prover: Prover, moves: Sequence[Move], facts: Sequence[Condition]) 
     readings = _late_readings(own)
     conditions = [_eventually(move.condition, reading) for move, reading in zip(own, readings, strict=True)]
     pays = [substitute(dict(move.pay), reading) for move, reading in zip(own, readings, strict=True)]
-    found = prover.example(every((*conditions, _eventually_sign(add(*pays), ">"))), facts)
-    return _begun(found, own, readings[0]) if found.possible else found
+    example = prover.example(every((*conditions, _eventually_sign(add(*pays), ">"))), facts)
+    return _begun(example, own, readings[0]) if example.possible else example
 
 
 def _with_own_signals(move: Move, number: int) -> Move:
@@ -71,7 +70,9 @@ def _late_readings(moves: Sequence[Move]) -> list[dict[str, Form]]:
 
 
 def _eventually(condition: Condition, reading: Mapping[str, Form]) -> Condition:
-    return each_sign(condition, lambda said: _eventually_sign(substitute(said.form, reading), said.relation))
+    return each_sign(
+        condition, lambda comparison: _eventually_sign(substitute(comparison.form, reading), comparison.relation)
+    )
 
 
 def _eventually_sign(form: Form, relation: str) -> Condition:
@@ -91,24 +92,12 @@ def _eventually_sign(form: Form, relation: str) -> Condition:
     return decided
 
 
-def _begun(found: Answer, moves: Sequence[Move], late: Mapping[str, Form]) -> Answer:
+def _begun(example: Answer, moves: Sequence[Move], late: Mapping[str, Form]) -> Answer:
     """The example with counters from which the loop already goes round and gains: those before such a round."""
     for rounds in range(MOST_ROUNDS):
-        now = Reading(counters={**found.counters, ROUNDS: rounds})
+        now = Reading(counters={**example.counters, ROUNDS: rounds})
         begin = {name: int(now.value(form)) for name, form in late.items()}
-        total = _round(found, moves, begin)
-        if total is not None and total > 0:
-            return replace(found, counters=begin)
-    return found
-
-
-def _round(found: Answer, moves: Sequence[Move], counters: Mapping[str, int]) -> Fraction | None:
-    """What one round pays; None if a guard does not hold."""
-    total = Fraction(0)
-    for move in moves:
-        reading = Reading(found.holes, counters, found.signals)
-        if not reading.holds(move.condition):
-            return None
-        total += reading.value(dict(move.pay))
-        counters = {n: 0 if n in move.resets else c + (n in move.counts) for n, c in counters.items()}
-    return total
+        made = make_round(moves, Reading(example.holes, begin, example.signals))
+        if made is not None and made[0] > 0:
+            return replace(example, counters=begin)
+    return example

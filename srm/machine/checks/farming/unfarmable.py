@@ -24,12 +24,13 @@ from srm.machine.checks.core.constraint import find_contradiction
 from srm.machine.checks.core.report import Finding, place_of
 from srm.machine.checks.core.rules import find_living
 from srm.machine.checks.core.solve import Prover
-from srm.machine.checks.core.subject import TOLERANCE, Subject, condition_of, margin
+from srm.machine.checks.core.subject import Subject, condition_of
 from srm.machine.checks.farming.gain import Loop, can_gain, wears
 from srm.machine.checks.farming.loops import Ground, find_grounds, moves_text
-from srm.machine.language.parse import require_words
+from srm.machine.fit import require_words
+from srm.machine.holes import Atom, Constraint
 from srm.machine.language.print import columns
-from srm.machine.model import Atom, Constraint, Machine
+from srm.machine.model import Machine
 from srm.machine.terms import HoleTerm, Negation, Number, Product, Sum, Term
 from srm.machine.words import Words
 
@@ -67,9 +68,9 @@ def forbid_farming(machine: Machine, words: Words | None, constraint: Constraint
         require_words(machine, words)
     subject = Subject(machine, words, constraint)
     if not _can_be_met(subject):
-        asked = f"constraint {constraint.name}" if constraint else "what the holes allow"
+        assumed = f"constraint {constraint.name}" if constraint else "what the holes allow"
         values = " with the values that are given" if subject.values else ""
-        return Forbidden(unproved=(f"{asked}: cannot be met{values}, so no loop was judged",))
+        return Forbidden(unproved=(f"{assumed}: cannot be met{values}, so no loop was judged",))
     by_pay = _search(subject, guards_first=False)
     if not by_pay.unproved or not by_pay.atoms:
         return by_pay
@@ -86,8 +87,7 @@ def _with(subject: Subject, atoms: Sequence[Atom]) -> Subject:
 
 
 def _can_be_met(subject: Subject) -> bool:
-    decided = [row for row in subject.rows if set(row.coefficients) <= set(subject.values)]
-    if any(margin(row, subject.values) < -TOLERANCE for row in decided):
+    if subject.broken_rows:
         return False
     return find_contradiction(subject) is None and Prover(subject).can(TRUE) is not False
 

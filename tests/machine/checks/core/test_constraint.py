@@ -108,3 +108,9 @@ def test_values_that_leave_nothing_to_the_other_holes_are_an_error():
     assert [f.message for f in check(machine).of("constraint", "error")] == [
         "cannot be met with the values that are given"
     ]
+
+
+def test_values_whose_difference_is_beyond_floats_are_told_exactly():
+    machine = small("    ?a - ?b <= 0", holes="?a = 1e308 ?b = -1e308", pay="?a - ?b")
+    (broken,) = check(machine).of("constraint", "error")
+    assert broken.message == f"the values break this atom by {2 * 10**308}"

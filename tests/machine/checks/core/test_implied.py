@@ -7,8 +7,8 @@ import pytest
 from srm.machine.checks.check import check
 from srm.machine.checks.core.implied import holes_meant, promise_of
 from srm.machine.checks.core.subject import Subject
+from srm.machine.holes import Atom
 from srm.machine.language.parse import find_machine, library, parse
-from srm.machine.model import Atom
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 
@@ -119,6 +119,7 @@ constraint
         ('"reward the discovery" ?see >= ?open + ?find_key', ("see",)),
         ('"penalize it" ?see <= ?open', ("see",)),
         ('"penalize toggling" ?see + ?open <= 0', ()),  # a sum as a whole
+        ('"reward opening" -0.25 <= 0', ()),  # no hole at all
     ],
 )
 def test_which_hole_a_label_is_about(text, meant):

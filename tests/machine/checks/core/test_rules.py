@@ -37,6 +37,15 @@ accept end
     assert float(witness.assignment["b"]) <= 0
 
 
+def test_of_many_rules_that_overlap_twenty_pairs_are_listed():
+    rules = "".join(f"    open_door and #opened >= {n} // {n}\n" for n in range(60))
+    machine = parse(f"machine many\ncounters\n    #opened counts open_door\nstart here\n{rules}accept end\n")
+    *errors, last = check(machine, MINIGRID_WORDS).of("determinism")
+    assert [error.severity for error in errors] == ["error"] * 20
+    assert last.severity == "warning"
+    assert last.message == "20 pairs of rules that can hold at one step are enough: no others were looked for"
+
+
 def clash_of(first: str, second: str, constraint: str = ""):
     text = f"machine m\nholes ?a\nstart here\n    {first} // 1\n    {second} // 2 -> end\naccept end\n{constraint}"
     return parse(text)

@@ -57,7 +57,7 @@ def _rank(sorted_groups: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A mean and the 95 % interval it lies in."""
 
     mean: float
@@ -68,20 +68,20 @@ class Estimate:
         return f"{self.mean:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
 
 
-def mean_estimate(values: np.ndarray) -> Estimate:
+def mean_estimate(values: np.ndarray) -> IntervalEstimate:
     """Percentiles of means of bootstrap draws, which stay among the values; a single one has no spread, and is its own interval."""
     rng = stream(0, "bootstrap of a trial")
     means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(DRAWS)]
     low, high = np.quantile(means, [0.025, 0.975])
-    return Estimate(float(values.mean()), float(low), float(high))
+    return IntervalEstimate(float(values.mean()), float(low), float(high))
 
 
-def share_estimate(hits: np.ndarray) -> Estimate:
+def share_estimate(hits: np.ndarray) -> IntervalEstimate:
     """Wilson's interval, which stays within 0 and 1 and has a width even when all or none hit."""
     n, p, z = len(hits), float(hits.mean()), 1.96
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
+    return IntervalEstimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
 
 
 def play_whole(net: Net, envs: Worlds, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:

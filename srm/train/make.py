@@ -32,9 +32,7 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         if self.learner == "ride" and self.net == "mlp":
-            raise RunError(
-                "--learner ride looks at MiniGrid's cells, which --net mlp does not; use ppo or agac with it"
-            )
+            raise RunError("--learner ride looks at cells of a grid, which --net mlp does not; use ppo or agac with it")
         if self.learner == "ride" and self.ppo.least_real_steps < self.ride.minibatches:
             raise RunError(
                 f"{self.ppo.num_envs} envs x {self.ppo.num_steps} steps are too few for --ride.minibatches "

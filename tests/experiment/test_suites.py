@@ -155,7 +155,7 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
         ("train doorkey --reward learnt:learn -n 3", "-n would change nothing"),
         ("train doorkey --reward no_such_machine --from-run learnt:learn", "no_such_machine"),
         ("train doorkey --from-run no_such_run", "no_such_run is not a run"),
-        ("train doorkey --learner ride --net mlp", "--learner ride looks at MiniGrid's cells"),
+        ("train doorkey --learner ride --net mlp", "--learner ride looks at cells of a grid"),
         ("learn doorkey --machine nofile.srm", "nofile.srm: cannot be read"),
         ("learn doorkey --constraint loose", "machine doorkey has no constraint loose"),
         ("learn doorkey -n 11", "-n must lie in 1..10"),

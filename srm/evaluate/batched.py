@@ -108,6 +108,7 @@ def assignment_of(
     Values outside their spaces are refused, and those outside the machine's first constraint unless `outside_constraint`
     asks for them.
     """
+    # A finite number for each hole
     by_name = machine.values() if values is None else values
     missing = [f"?{name}" for name in machine.hole_names if name not in by_name]
     unknown = [f"?{name}" for name in by_name if name not in machine.hole_names]
@@ -120,6 +121,8 @@ def assignment_of(
     if not np.isfinite(assignment).all():
         bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
         raise AssignmentError(f"machine {machine.name}: ?{bad} is {by_name[bad]}, which is not a finite number")
+
+    # Inside its space, and all of them inside the constraint
     for within in machine.spaces:
         if by_name[within.hole] not in within.space:
             raise AssignmentError(

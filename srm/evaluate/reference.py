@@ -153,11 +153,15 @@ class Walk:
     def _repay(self, rule: Rule, happened: Mapping[str, Attributes], signals: Mapping[str, float]) -> list[Repaid]:
         if rule.hindsight is None:
             return []
+
+        # The window: after the last step at which `since` happened, or all that is held
         begin = 0
         for index, earlier in enumerate(self.held):
             if rule.hindsight.since in earlier.happened:
                 begin = index + 1
         window = range(begin, len(self.held))
+
+        # The changes, in order: whoever makes them lets the later one win
         changes = []
         for change in rule.hindsight.changes:
             pay = self.value(change.pay, signals)

@@ -68,27 +68,10 @@ def read(
 
     `over` [T, B] says where an episode ended or ran out of time; steps that are not `real` [T, B] are not shown.
     """
-    if events.attributes.shape[1] != len(program.words.attributes) or events.signals.shape[2] != len(
-        program.words.signals
-    ):
-        raise TrajectoryError(f"these events were not read with the vocabulary {program.words.name} of the machine")
-    if events.event.max(initial=-1) >= len(program.words.events):
-        raise TrajectoryError(
-            f"event {events.event.max()}: the vocabulary {program.words.name} has {len(program.words.events)}"
-        )
-    if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
-        raise TrajectoryError(
-            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
-        )
-    if not real[events.step, events.world].all():
-        raise TrajectoryError(
-            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
-        )
     carry = carry or begin(program, events.worlds)
-    if len(carry.node) != events.worlds:
-        raise TrajectoryError(
-            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
-        )
+    _refuse_misfits(program, events, over, real, carry)
+
+    # The walk, which moves node and counts on in place
     node, counts = carry.node.copy(), carry.counts.copy()
     happened: dict[str, Array] = {
         "step": events.step.astype(np.int32, copy=False),
@@ -102,11 +85,34 @@ def read(
     entries, begun, clash = walk(program.compiled, happened, node, counts)
     if clash[0] >= 0:
         raise clash_error(program, clash[0], clash[1], clash[2], clash[3])
+
+    # What is left of the rollout, and what the next one needs of it
     residual = Residual(program, events.steps, events.worlds, entries, carry.past)
     past: tuple[Unfinished, ...] = ()
     if program.tables.dynamic or program.tables.dynamic_node:
         past = _unfinished(residual, begun, np.logical_or.reduce(over))
     return residual, Carry(node, counts, past)
+
+
+def _refuse_misfits(program: Program, events: Events, over: Mask, real: Mask, carry: Carry) -> None:
+    """Refuses what compiled code could not be trusted with: it looks things up by these numbers unchecked."""
+    words = program.words
+    if (events.attributes.shape[1], events.signals.shape[2]) != (len(words.attributes), len(words.signals)):
+        raise TrajectoryError(f"these events were not read with the vocabulary {words.name} of the machine")
+    if events.event.max(initial=-1) >= len(words.events):
+        raise TrajectoryError(f"event {events.event.max()}: the vocabulary {words.name} has {len(words.events)}")
+    if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
+        raise TrajectoryError(
+            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
+        )
+    if not real[events.step, events.world].all():
+        raise TrajectoryError(
+            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
+        )
+    if len(carry.node) != events.worlds:
+        raise TrajectoryError(
+            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
+        )
 
 
 def clash_error(

@@ -176,8 +176,8 @@ class _Grid:
     # Coordinates
 
     def drawn(self) -> GraphLayout:
-        out = self._tracks("source")
-        into = self._tracks("target")
+        # From left to right: a layer is as wide as its widest box, with room beside it for links that lead back
+        out, into = self._tracks("source"), self._tracks("target")
         widths = [max((self.boxes[i].width for i in layer if isinstance(i, str)), default=0.0) for layer in self.layers]
         lefts: list[float] = []
         x = self._room(into, 0)
@@ -186,6 +186,8 @@ class _Grid:
             x += width + self._room(out, number)
             if number + 1 < len(widths):
                 x += self.gap + self._room(into, number + 1)
+
+        # From top to bottom
         heights = [sum(map(self._height, layer)) + APART * (len(layer) - 1) for layer in self.layers]
         tops: dict[_Item, float] = {}
         for layer, height in zip(self.layers, heights, strict=True):
@@ -194,6 +196,8 @@ class _Grid:
             for item in layer:
                 tops[item] = y
                 y += self._height(item) + APART
+
+        # Links between them
         frame = _Frame(lefts, widths, tops, max(heights))
         routes = tuple(
             self._below(index, frame, out, into) if index in self.back else self._onward(index, frame)

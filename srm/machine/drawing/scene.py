@@ -55,18 +55,21 @@ class Scene:
 
 
 def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
+    # What is drawn: a box for each card, a link for each rule that leaves
     cards = cards_of(machine)
     leaving = [(card, row) for card in cards for row in card.rows if row.target]
     links = [Link(card.node, row.port, row.target or "") for card, row in leaving]
     entered = any(link.target == machine.start for link in links)
     boxes = [Box(c.node, c.width, c.height, HEADER / 2 + (LOWER if c.start and entered else 0)) for c in cards]
 
+    # Where: cards first, panels under them, then the cards again with the room that wide panels leave
     layout = place(boxes, links, machine.start)
     titles = _titles(machine)
     panels = arrange(panels_of(machine, constraint), _skyline(layout, boxes), layout.width + START, SMALL)
     layout = _widened(layout, boxes, links, machine.start, panels)
     width = max(panels.width, *(title.right for title in titles))
 
+    # All of it inside the margins
     left, top = MARGIN + START, BELOW_TITLE
     placed = tuple(
         PlacedCard(left + x, top + y, replace(card, width=layout.widths[card.node]))

@@ -143,11 +143,14 @@ class MachineReader:
 
     def place(self, problem: Problem) -> Span:
         """Where a problem stands: the word it names, on the line of the part it is about."""
+        # The part
         about, word = problem.about, problem.word
         key = "words" if isinstance(about, Machine) and word is not None and word == about.words else "machine"
         offset, length = self.places.spans.get(id(about), self.once[key][1])
         if word is None:
             return offset, length
+
+        # The word in it: a header's own word is passed over, and a target is the last of its name
         line = self.lines[bisect_right(self.lines, offset, key=lambda line: line.start) - 1]
         header = line.first_word in HEADERS and not isinstance(about, Rule)  # `node node` names a node
         begin = max(offset - line.start, len(line.first_word) if header else 0)

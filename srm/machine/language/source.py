@@ -105,12 +105,15 @@ class Mistakes:
 
 def split_lines(source: Source, mistakes: Mistakes) -> list[LogicalLine]:
     """The logical lines; what is wrong with their parentheses or their size is added to the mistakes."""
+    # Comments become spaces, so that places stay
     blanked = _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), source.text)
     too_many = next(islice(_WORD.finditer(blanked), MOST_WORDS, None), None)
     if too_many:
         message = f"more than {MOST_WORDS:,} words and signs before this one, so this is not a machine"
         mistakes.add(message, (too_many.start(), 1))
         return []
+
+    # Line by line of the file, which either goes on with the logical line under way or begins the next
     lines: list[LogicalLine] = []
     opened: list[int] = []  # where the open parentheses of the line under way stand
     start, end = -1, 0  # of the line under way
@@ -134,6 +137,8 @@ def split_lines(source: Source, mistakes: Mistakes) -> list[LogicalLine]:
         if end - start > LONGEST_LINE:
             mistakes.add(f"a line of more than {LONGEST_LINE:,} characters", (start, 1))
             return lines
+
+    # The last one
     if opened:
         mistakes.add("this parenthesis is never closed", (opened[-1], 1))
     elif start >= 0:

@@ -23,6 +23,7 @@ SECONDS = 10.0  # for the search; a proof takes a fraction of a second
 def check_against(
     subject: Subject, other: Machine, most_steps: int = MOST_STEPS, seconds: float = SECONDS
 ) -> Iterator[Finding]:
+    # What the comparison leaves out: holes of one machine alone, and what the values of one break in the other
     pair = pair_of(subject, other)
     yield from _unmatched(subject.machine, other)
     kept = pair.first.subject.machine.spaces
@@ -37,6 +38,8 @@ def check_against(
             "note", "against", other.name, "the values that one machine gives break the constraint; asked without it"
         )
         pair = pair_of(replace(subject, constraint=None), other)
+
+    # A proof, and only if there is none a search: the proof takes a fraction of a second, the search all that it is given
     prover = Prover(pair)
     try:
         proof = pays_the_same(pair, prover)
@@ -44,6 +47,7 @@ def check_against(
     except TooManyLetters as reason:
         yield Finding("warning", "against", other.name, f"not decided: {reason}")
         return
+
     if outcome is None:
         assert proof is not None
         message = f"pays the same on every trace; proved by induction over {len(proof)} pairs of nodes"

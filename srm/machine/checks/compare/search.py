@@ -139,15 +139,20 @@ def _step(
     comparisons: frozenset[Condition],
     numbers: Mapping[str, Form],
 ) -> tuple[JointWalk, Condition]:
+    # What is paid now, and what hindsight makes of earlier pay
     number = len(walk.trace)
     now = tuple(_read(option.pay, numbers, number) for option in options)
     repaid = [
         _repaid(side, option, walk, letter, [pays[index] for pays in walk.pays], numbers)
         for index, (side, option) in enumerate(zip((pair.first, pair.second), options, strict=True))
     ]
+
+    # Only pays that changed can have begun to differ
     pays = (*zip(*repaid, strict=True), (now[0], now[1]))
     changed = [p for p, old in zip(pays, (*walk.pays, None), strict=True) if p != old]
     differs = some(sign(add(one, negated(other)), "!=") for one, other in changed)
+
+    # Where both machines stand then
     counts, resets = options[0].counts | options[1].counts, options[0].resets | options[1].resets
     counters = tuple(after_step(dict(walk.counters), counts, resets).items())
     nodes = (options[0].target, options[1].target)

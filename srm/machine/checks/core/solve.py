@@ -178,15 +178,22 @@ class Prover:
         return decided, {**start, **counters}
 
     def _search(self, whole: Condition, start: Mapping[str, int]) -> tuple[bool | None, dict[str, int]]:
+        # The smallest counters: linear, and the example that a reader follows most easily
         counters = counters_of(whole)
         first = self._with_numbers(whole, start)
         if first or not counters:
             return first, dict(start)
+
+        # Counters as reals: decidable, and what no reals allow no whole numbers do
         if self._with_variables(whole, "real")[0] is False:
             return False, {}
+
+        # Whole numbers: may take more effort than there is
         decided, numbers = self._with_variables(whole, "int")
         if decided is not None:
             return decided, numbers
+
+        # One small example after the other
         for vector in _small_vectors(counters):
             raised = {name: vector.get(name, 0) + start.get(name, 0) for name in counters}
             if self._with_numbers(whole, raised):

@@ -33,6 +33,7 @@ MOST_TRIED = 1000  # ways of beginning it
 
 def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop: Loop, recurring: Recurring) -> str:
     """Which guard ends the loop, and after how many rounds."""
+    # Of a concretized machine: counted out
     between = _between(moves, loop)
     if not subject.open_holes and not any(signals for _, signals in (move.reads for move in loop.moves)):
         rounds, total = rounds_of(subject, loop.moves)
@@ -41,6 +42,8 @@ def describe_bound(subject: Subject, prover: Prover, moves: Sequence[Move], loop
         reached = "at least " if rounds == MOST_ROUNDS else ""
         often = "once" if rounds == 1 else f"{reached}{rounds} times"
         return f"from counters at 0 it can be made {often}, which pays {fraction_text(total)}{between}"
+
+    # Of an open one: an expression for each guard that the loop wears out
     worn = [wear for wear in wears(loop, recurring) if prover.can(wear.when)]
     bounding = [wear for wear in worn if wear.by]
     if not bounding:
@@ -153,18 +156,22 @@ def _spoilt(subject: Subject, plan: Sequence[Move]) -> Iterator[Finding]:
 def _optimum(moves: Sequence[Move], recurring: Recurring) -> tuple[Fraction, dict[Move, int]] | None:
     """The largest pay of moves that make up loops, and how often each is then made."""
     made: dict[Move, Any] = {move: z3.Int(f"move {index}") for index, move in enumerate(moves)}
+    # Moves make up loops, and guards that only fall hold before the last move that needs them
     limits = [count >= 0 for count in made.values()]
     for row in rows_of(moves):
         limits.append(z3.Sum([factor * made[move] for factor, move in zip(row, moves, strict=True) if factor]) == 0)
     for needed in dict.fromkeys(n for move in moves for n in needed_signs(move.condition)):
         if _only_falls(needed) and not recurring.resets & set(counters_of(needed)):
             limits.append(_holds_to_the_last(needed, moves, made))
+
+    # The largest pay
     worth = z3.Sum([z3.RealVal(dict(move.pay).get(ONE, Fraction(0))) * made[move] for move in moves])
     best = _optimize(limits, worth)
     if best is None:
         return None
     total = fraction_of(best, worth)
-    # among the best the one with the fewest idle moves, which is the likeliest to have an order
+
+    # Among the best the one with the fewest idle moves, which is the likeliest to have an order
     effort = z3.Sum([made[move] * (100 if move.rule is None else 1) for move in moves])
     model = _optimize([*limits, worth == z3.RealVal(total)], -effort) or best
     times = {move: model.eval(made[move], model_completion=True).as_long() for move in moves}

@@ -23,7 +23,7 @@ from srm.machine.checks.farming.moves import Move, TooManyLoops, arrange, compon
 from srm.machine.checks.farming.rounds import for_ever
 
 MOST_COMPANIONS = 20  # loops tried beside one that cannot be repeated alone
-MOST_TOLD = 20  # loops of a group of nodes
+MOST_LISTED = 20  # loops of a group of nodes
 WORST_FIRST = ("for ever", "undecided", "bounded", "never")
 
 
@@ -90,17 +90,22 @@ class Ground:
         return tuple(loop for loop in ordered if loop.paid or self._may_be_repaid(loop))
 
     def findings(self) -> Iterator[Finding]:
+        # Loops that look the same to a reader are judged together
         alike: dict[object, list[Verdict]] = {}
         for loop in self.paying_loops:
             alike.setdefault(loop.signature, []).append(self._judge(loop))
         listed = [verdict for verdicts in alike.values() for verdict in self._worst(verdicts)]
         listed.sort(key=lambda verdict: verdict.kind == "never")  # what needs a reader's eye comes first
-        yield from map(self._finding, listed[:MOST_TOLD])
-        more = len(listed) - MOST_TOLD
+
+        # A finding for each, up to a limit
+        yield from map(self._finding, listed[:MOST_LISTED])
+        more = len(listed) - MOST_LISTED
         if more > 0:
-            rest = {verdict.kind for verdict in listed[MOST_TOLD:]}
+            rest = {verdict.kind for verdict in listed[MOST_LISTED:]}
             severity, which = ("note", "that cannot be farmed") if rest == {"never"} else ("warning", "like these")
             yield Finding(severity, "farming", place_of(nodes_of(self.moves)), f"{more} more loops {which}")
+
+        # What they come to together
         kinds = {verdict.kind for verdict in listed}
         if "bounded" in kinds and kinds <= {"bounded", "never"} and not self.subject.open_holes:
             yield from largest_total(self.subject, self.moves, self.loops, self.recurring)
@@ -169,7 +174,7 @@ class Ground:
     def _pays_no_more(self, loop: Loop, other: Loop) -> bool:
         return self._never(sign(add(loop.pay, negated(other.pay)), ">"))
 
-    # Telling
+    # Reporting
 
     def pay_text(self, loop: Loop) -> str:
         return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"

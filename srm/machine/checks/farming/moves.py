@@ -72,6 +72,7 @@ class Move:
 
 def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collection[str]) -> list[Move]:
     """Every move within these nodes that can be made and that pays (perhaps later), counts, resets or changes a balance."""
+    # All that can happen at one step
     distinct: dict[object, Move] = {}
     repaid = set(subject.machine.repaid_events)
     letters = alphabet(_literals(subject, nodes), subject.words)
@@ -79,6 +80,8 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
         raise TooManyLetters(
             f"{len(letters):,} sets of events can happen at one step, for {len(subject.machine.rules)} rules"
         )
+
+    # Of moves that do the same one is enough
     for letter in letters:
         for node in nodes:
             for move in _moves_at(subject, living, node, letter):
@@ -89,6 +92,8 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
                 key = (node, move.target, move.label, move.levels, move.counts, move.resets, move.condition, again)
                 if inside and matters and key not in distinct:
                     distinct[key] = move
+
+    # Those that some assignment lets happen
     made = [move for move in distinct.values() if prover.can(move.condition, living.facts[move.node]) is not False]
     return sorted(made, key=lambda move: list(nodes).index(move.node))
 
@@ -161,6 +166,7 @@ def rows_of(moves: Sequence[Move]) -> list[list[int]]:
 
 def elementary_loops(moves: Sequence[Move]) -> list[Ray]:
     """The extreme rays of {x >= 0 : nodes are left as often as entered, balances are kept}, by double description."""
+    # Without a row every move alone is extreme; each row keeps the rays it balances and joins those it does not in pairs
     rays: list[Ray] = [{index: 1} for index in range(len(moves))]
     for row in rows_of(moves):
         sums = [sum(row[index] * times for index, times in ray.items()) for ray in rays]

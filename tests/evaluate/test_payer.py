@@ -30,7 +30,7 @@ def rollout_of(steps: int, ends: int | None = None) -> Rollout:
 def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
     payer = Payer(find_machine("doorkey_handset"), Told(events_of(FIRST)))
     assert payer(rollout_of(2))[:, 0].tolist() == [0.1, 0.5]
-    payer.vocabulary = Told(events_of(SECOND))
+    payer.open.vocabulary = Told(events_of(SECOND))
     assert payer(rollout_of(3, ends=1))[:, 0].tolist() == [-0.5, 1.0, 0.1]  # the key again, in a new episode
 
 

@@ -67,7 +67,8 @@ class OpenPayer:
     def pay(self, rollout: Rollout, assignment: batched.Floats) -> batched.Floats:
         """[T, B] under one assignment [H]."""
         self.paid = batched.pay(self.read(rollout), assignment[None], by_rule=True)
-        return self.paid.dense()[0]
+        pay: batched.Floats = self.paid.dense()[0]
+        return pay
 
 
 class Payer:

@@ -23,19 +23,19 @@ import tyro
 
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.experiment.config import to_plain
-from srm.experiment.origin import origin
-from srm.experiment.run import (
+from srm.experiment.folder import (
     CONFIG,
     DEMONSTRATIONS,
     DRAWS,
     LEARNT,
     MACHINE,
     POSTERIOR,
-    as_json,
+    config_json,
     create_folder,
     policy_file,
     refuse_taken,
 )
+from srm.experiment.origin import origin
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
 from srm.infer.posterior.sample import PosteriorConfig
@@ -197,7 +197,7 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     demonstrations = inputs.demonstrations
     summary = to_json(posterior, inputs.task.vocabulary(), demonstrations.trajectories)
     texts = {
-        CONFIG: as_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
+        CONFIG: config_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
         MACHINE: str(inputs.machine),
         LEARNT: str(held_to(posterior.concrete, posterior.constraint)),
         POSTERIOR: json.dumps(summary) + "\n",

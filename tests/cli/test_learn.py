@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.experiment.run import checkpoints
+from srm.experiment.folder import checkpoints
 from srm.machine.parse import load
 
 ROOT = Path(__file__).parents[2]

@@ -193,15 +193,15 @@ def pay(
     coefficients: bool,
     by_rule: bool,
 ) -> tuple[Array, Slopes | None, Array | None, Array, Array]:
-    """Pay [N, K], its slopes and what each firing brought [N, K] if asked for, the rule that fired [N, K], and (entry, rule, rule,
+    """Pay [N, K], its slopes and the contribution of each firing [N, K] if asked for, the rule that fired [N, K], and (entry, rule, rule,
     assignment) of two rules that hold together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
     shape = len(entries), holes.shape[1]
     paid, fired = np.zeros(shape), np.empty(shape, np.int32)
     rows, slopes = _rows(tables, entries, holes.shape) if coefficients else (None, None)
     value = slopes.value if slopes else None
-    brought = np.zeros(shape) if by_rule else None
-    clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, brought, fired)
-    return paid, slopes, brought, fired, clash
+    contribution = np.zeros(shape) if by_rule else None
+    clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, contribution, fired)
+    return paid, slopes, contribution, fired, clash
 
 
 def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> tuple[Array, Slopes]:
@@ -229,7 +229,7 @@ def _pay(
     paid: Array | None,
     rows: Array | None,
     slopes: Array | None,
-    brought: Array | None,
+    contribution: Array | None,
     fired: Array | None,
 ) -> Array:
     clash = np.empty(4, np.int64)
@@ -239,7 +239,7 @@ def _pay(
         _at(chosen),
         len(entries) if chosen is None else len(chosen),
         holes.shape[1],
-        *map(_at, (holes, nodes, moving, paid, rows, slopes, brought, fired, clash)),
+        *map(_at, (holes, nodes, moving, paid, rows, slopes, contribution, fired, clash)),
     )
     if failed:
         raise MemoryError("paying a rollout")

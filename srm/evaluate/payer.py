@@ -53,7 +53,7 @@ class OpenPayer:
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
         self.program, self.vocabulary = Program(machine, vocabulary.words), vocabulary
-        self.paid: batched.Paid | None = None  # the rollout paid last, with what each firing brought
+        self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
         self._carry: symbolic.Carry | None = None
         self._last: tuple[Rollout, symbolic.Residual] | None = None
 

@@ -41,16 +41,16 @@ def milestones(machine: Machine) -> tuple[int, ...]:
 
 
 def rules_by_episode(paid: Paid, over: Mask, under_way: Floats) -> tuple[Floats, Floats]:
-    """How often each rule fired and what it brought: in the episodes that ended [E, 2, R], in order of env and step, and in those under
+    """How often each rule fired and what it contributed: in the episodes that ended [E, 2, R], in order of env and step, and in those under
     way at the end of the rollout [B, 2, R]. `under_way` is what these had at its beginning; `over` [T, B] is where episodes end."""
-    assert paid.brought is not None
+    assert paid.contribution is not None
     rules = under_way.shape[2]
     ends = np.cumsum(over, axis=0)  # [T, B]
     first = np.concatenate([[0], np.cumsum(ends[-1] + 1)])  # [B + 1] each env's first episode in a list of all
     at = np.flatnonzero(paid.rule[0] != IDLE)
     step, env, rule = paid.step[at], paid.world[at], paid.rule[0, at]
     cell = (first[env] + ends[step, env] - over[step, env]) * rules + rule
-    sums = [np.bincount(cell, weights, first[-1] * rules) for weights in (None, paid.brought[0, at])]
+    sums = [np.bincount(cell, weights, first[-1] * rules) for weights in (None, paid.contribution[0, at])]
     episodes = np.stack(sums, axis=1, dtype=np.float64).reshape(-1, rules, 2).transpose(0, 2, 1)
     episodes[first[:-1]] += under_way
     last = first[1:] - 1

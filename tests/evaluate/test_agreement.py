@@ -117,10 +117,10 @@ def test_what_the_firings_bring_is_what_is_paid_also_with_hindsight() -> None:
         holes = np.random.default_rng(seed).integers(-8, 9, (2, len(machine.holes))) / 4.0
         residual, _ = symbolic.read(Program(machine, WORDS), stream.events, stream.ended | stream.cut, stream.real)
         paid = batched.pay(residual, holes, by_rule=True)
-        assert paid.brought is not None
-        assert paid.brought.sum(axis=1).tolist() == paid.pay.sum(axis=1).tolist(), f"seed {seed}"
-        assert not paid.brought[paid.rule == batched.IDLE].any()
-        moved += (paid.brought != paid.pay).any()
+        assert paid.contribution is not None
+        assert paid.contribution.sum(axis=1).tolist() == paid.pay.sum(axis=1).tolist(), f"seed {seed}"
+        assert not paid.contribution[paid.rule == batched.IDLE].any()
+        moved += (paid.contribution != paid.pay).any()
     assert moved > 20  # or the test would say little of hindsight
 
 

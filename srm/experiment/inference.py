@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -166,13 +166,6 @@ class Outcome:
     spreads: Mapping[str, float]
     posterior: Mapping[str, Any]  # posterior.json
     draws: bytes | None  # of the posterior itself
-
-
-class Refinement(NamedTuple):
-    """Play that became evidence at the end of a run."""
-
-    frames: int
-    sentence: str  # why
 
 
 def check_solution(

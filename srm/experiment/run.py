@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 
 from srm.chance import stream
 from srm.errors import RunError
-from srm.evaluate.batched import Paid
 from srm.experiment.config import to_plain
 from srm.experiment.folder import (
     DEMONSTRATIONS,
@@ -35,11 +34,11 @@ from srm.experiment.folder import (
     refuse_taken,
     write_weights,
 )
-from srm.experiment.inference import Refinement
 from srm.experiment.inputs import Settings, read_inputs, saved_inputs
 from srm.experiment.learning import InferredPay
 from srm.experiment.learning_settings import Learning, learning_of
 from srm.experiment.origin import origin
+from srm.experiment.pay_source import PaySource
 from srm.experiment.rule_rates import RuleRates
 from srm.experiment.training import FixedPay, Training, training_of
 from srm.machine.model import Machine
@@ -68,52 +67,6 @@ class Progress:
         """Value and spread of each hole, where they are inferred."""
         names = [name.removeprefix("hole.") for name in self.row if name.startswith("hole.")]
         return {name: (self.row[f"hole.{name}"], self.row[f"spread.{name}"]) for name in names}
-
-
-class PaySource(Protocol):
-    """What pays the policy, and what it writes."""
-
-    @property
-    def paid(self) -> Paid | None:
-        """The latest rollout as a machine paid it, if one does."""
-        ...
-
-    def begin(self, frames: int) -> int:
-        """Before the first round of a run of so many frames. The frames it took."""
-        ...
-
-    def rounds(self, frames: int, first: int) -> Iterator[Round]:
-        """From round `first` on, until so many frames are played or the caller has enough."""
-        ...
-
-    def columns(self, round: Round) -> dict[str, float]:
-        """Of the log, beside those of every run."""
-        ...
-
-    def refine(self, refined: int) -> Refinement | None:
-        """At the end of a run that was refined so often: more evidence, if the run is to go on with it."""
-        ...
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything that learning has changed, by name, for a checkpoint."""
-        ...
-
-    def load(self, arrays: Mapping[str, np.ndarray], rounds: int) -> None: ...
-
-    def write_known(self, writer: RunWriter) -> None:
-        """Beside a checkpoint: what is known so far."""
-        ...
-
-    def write(self, writer: RunWriter) -> Mapping[str, Any]:
-        """The files of a run that has come to its end. What its summary says of them."""
-        ...
-
-    @property
-    def rates(self) -> str:
-        """More learning rates that may be too high, as flags."""
-        ...
-
-    def close(self) -> None: ...
 
 
 class Run:

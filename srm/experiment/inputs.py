@@ -9,28 +9,29 @@ from pathlib import Path
 
 from srm.experiment import learning_settings, training
 from srm.experiment.folder import DEMONSTRATIONS, MACHINE
+from srm.experiment.given import Given
 from srm.experiment.learning_settings import Learning
 from srm.experiment.training import Training
 from srm.machine.model import Machine
 from srm.machine.parse import load
 from srm.task import demos
-from srm.task.table import find_task
+from srm.task.table import Task
 from srm.trajectory import Demonstrations
 
 Settings = Training | Learning
 
 
-def read_inputs(settings: Settings) -> tuple[Machine | None, Demonstrations | None]:
+def read_inputs(settings: Settings, given: Given | None = None) -> tuple[Machine | None, Demonstrations | None]:
     if isinstance(settings, Learning):
-        return learning_settings.read_inputs(settings)
-    return training.read_inputs(settings)
+        return learning_settings.read_inputs(settings, given)
+    return training.read_inputs(settings, given)
 
 
-def saved_inputs(folder: Path, settings: Settings) -> tuple[Machine | None, Demonstrations | None]:
+def saved_inputs(folder: Path, settings: Settings, task: Task) -> tuple[Machine | None, Demonstrations | None]:
     """As the run in this folder keeps them."""
     machine = load(folder / MACHINE) if isinstance(settings, Learning) or settings.paid_by_machine else None
     if isinstance(settings, Learning) or settings.from_demonstrations:
-        return machine, demos.load(folder / DEMONSTRATIONS, find_task(settings.task))
+        return machine, demos.load(folder / DEMONSTRATIONS, task)
     return machine, None
 
 

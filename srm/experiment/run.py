@@ -34,6 +34,7 @@ from srm.experiment.folder import (
     refuse_taken,
     write_weights,
 )
+from srm.experiment.given import Given
 from srm.experiment.inputs import Settings, read_inputs, saved_inputs
 from srm.experiment.learning import InferredPay
 from srm.experiment.learning_settings import Learning, learning_of
@@ -78,9 +79,10 @@ class Run:
         machine: Machine | None,
         demonstrations: Demonstrations | None,
         checkpoint: Checkpoint | None,
+        task: Task | None = None,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = find_task(settings.task)
+        self.task = task or find_task(settings.task)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
         self.learner = _make_learner(settings, self.task, demonstrations, self._first)
@@ -99,14 +101,14 @@ class Run:
             begin_as(self.learner, policy_file(settings.from_run))
 
     @staticmethod
-    def begin(settings: Settings, folder: Path) -> Run:
+    def begin(settings: Settings, folder: Path, given: Given | None = None) -> Run:
         """A new run; what cannot be trained or learnt makes no folder."""
-        task = find_task(settings.task)
-        machine, demonstrations = read_inputs(settings)
+        task = (given.task if given else None) or find_task(settings.task)
+        machine, demonstrations = read_inputs(settings, given)
         refuse_taken(folder)
-        run = Run(settings, machine, demonstrations, None)
+        run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
-        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id)}
+        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, typed=given is None)}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if demonstrations is None else lambda part: demos.save(demonstrations, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -115,13 +117,14 @@ class Run:
         return run
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0) -> Run:
+    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> Run:
         """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         settings = settings_of(folder)
         refuse_finished(folder, frames)
-        machine, demonstrations = saved_inputs(folder, settings)
+        task = task or find_task(settings.task)
+        machine, demonstrations = saved_inputs(folder, settings, task)
         writer, checkpoint = RunWriter.resume(folder)
-        run = Run(settings, machine, demonstrations, checkpoint)
+        run = Run(settings, machine, demonstrations, checkpoint, task)
         run._writer = writer
         if frames:
             run.frames, run._requested = frames, True

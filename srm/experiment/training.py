@@ -16,6 +16,7 @@ from srm.evaluate.batched import Paid
 from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain
 from srm.experiment.folder import CONFIG, RunWriter, policy_file, read_config
+from srm.experiment.given import Given
 from srm.infer.imitation import Imitation, ImitationConfig, Kind
 from srm.infer.random_holes import filled
 from srm.machine.check import refuse_unfit
@@ -148,14 +149,17 @@ def training_of(folder: Path) -> Training:
     return from_plain(Training, config.get("training"), str(folder / CONFIG))
 
 
-def read_inputs(training: Training) -> tuple[Machine | None, Demonstrations | None]:
+def read_inputs(training: Training, given: Given | None = None) -> tuple[Machine | None, Demonstrations | None]:
     """The machine that pays and the demonstrations to imitate, where there are any. What cannot be trained is refused."""
     refuse_idle_flags(training)
-    task = find_task(training.task)
+    given = given or Given()
+    task = given.task or find_task(training.task)
     if training.from_run is not None:
         policy_file(training.from_run)  # refused if there is none
-    machine = _machine(training, task) if training.paid_by_machine else None
-    demonstrations = demos.choose(task, training.demos, training.count) if training.from_demonstrations else None
+    machine = _machine(training, task, given.machine) if training.paid_by_machine else None
+    demonstrations = None
+    if training.from_demonstrations:
+        demonstrations = given.demonstrations or demos.choose(task, training.demos, training.count)
     return machine, demonstrations
 
 
@@ -178,9 +182,9 @@ def refuse_idle_flags(training: Training) -> None:
             raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave {flag} out")
 
 
-def _machine(training: Training, task: Task) -> Machine:
+def _machine(training: Training, task: Task, given: Machine | None) -> Machine:
     """What pays, with every hole filled."""
-    machine = find_machine(training.reward, {task.words.name: task.words})
+    machine = given or find_machine(training.reward, {task.words.name: task.words})
     if training.holes == "written":
         machine.values()  # refused if one is missing
     elif not machine.holes:

@@ -12,13 +12,14 @@ import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
 from srm.experiment.folder import checkpoints, read_weights, write_weights
+from srm.experiment.given import Given
 from srm.experiment.origin import command
 from srm.experiment.policy import read_policy
 from srm.experiment.run import Run
 from srm.experiment.training import Training
 from srm.extras import DISTRIBUTION
 from srm.infer.imitation import ImitationConfig
-from srm.machine.parse import load
+from srm.machine.parse import find_machine, load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
@@ -248,6 +249,18 @@ def test_demonstrations_that_the_worlds_cannot_have_given_are_refused() -> None:
         with pytest.raises(SrmError, match=problem):
             demos.refuse_misfit(replace(shown, seeds=shown.seeds[:1], trajectories=(wrong,)), worlds)
     worlds.close()
+
+
+def test_a_run_takes_objects_in_place_of_names_and_does_not_claim_to_have_been_typed(tmp_path: Path) -> None:
+    task = replace(find_task("DoorKey-5x5"), name="mine")
+    given = Given(task, find_machine("doorkey_handset"))
+    settings = training(task="mine", reward="mine.srm")
+    run = Run.begin(settings, tmp_path / "run", given)
+    assert list(run.rounds())
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert "command" not in config
+    again = Run.resume(tmp_path / "run", frames=500, task=task)
+    assert list(again.rounds())[-1].row["frames"] >= 500
 
 
 def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) -> None:

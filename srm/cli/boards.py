@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from srm.experiment.folder import read_config
-from srm.experiment.run import Progress
+from srm.experiment.run import read_config
+from srm.experiment.runner import Progress
 from srm.extras import require
 
 PROJECT = "srm"  # where Weights & Biases keeps the runs

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from srm.experiment.folder import LEARNT, refuse_taken
 from srm.experiment.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
+from srm.experiment.run import LEARNT, refuse_taken
 
 if TYPE_CHECKING:
     from srm.experiment.posterior import Inputs

@@ -11,18 +11,18 @@ from typing import Any
 
 @contextmanager
 def stop_on_interrupt(when: str = "after this round") -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C only sets what is yielded, for the caller to stop when it can; a second one does not wait."""
-    requested = False
+    """The first Ctrl-C is only told, for the caller to stop when it can; a second one does not wait."""
+    asked = False
 
     def handle(*_: Any) -> None:
-        nonlocal requested
-        if requested:
+        nonlocal asked
+        if asked:
             raise KeyboardInterrupt
-        requested = True
+        asked = True
         print(f"stopping {when}; once more to stop at once", file=sys.stderr)
 
     before = signal.signal(signal.SIGINT, handle)
     try:
-        yield lambda: requested
+        yield lambda: asked
     finally:
         signal.signal(signal.SIGINT, before)

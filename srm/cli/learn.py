@@ -26,9 +26,9 @@ from srm.cli.infer import known_of
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.folder import CHECK, LEARNT, POSTERIOR
 from srm.experiment.learning_settings import Learning, learning_of
-from srm.experiment.run import Progress, Run
+from srm.experiment.run import CHECK, LEARNT, POSTERIOR
+from srm.experiment.runner import Progress, Run
 from srm.report.learning import write_report
 from srm.report.posterior import read_summary
 from srm.train.episodes import of_few

@@ -191,7 +191,7 @@ def _write(path: Path | None, text: str) -> None:
     if path is None or str(path) == "-":
         sys.stdout.write(text)
         return
-    from srm.experiment.folder import write_bytes
+    from srm.experiment.run import write_bytes
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from srm.errors import RunError
-from srm.experiment.folder import CONFIG, read_config
+from srm.experiment.run import CONFIG, read_config
 from srm.report.learning import write_report
 from srm.settings import NUMBER
 

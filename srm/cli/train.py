@@ -26,7 +26,7 @@ from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import versions
-from srm.experiment.run import Progress, Run
+from srm.experiment.runner import Progress, Run
 from srm.experiment.training import Training, training_of
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.episodes import of_few

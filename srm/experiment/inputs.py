@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from srm.experiment import learning_settings, training
-from srm.experiment.folder import DEMONSTRATIONS, MACHINE
 from srm.experiment.given import Given
 from srm.experiment.learning_settings import Learning
+from srm.experiment.run import DEMONSTRATIONS, MACHINE
 from srm.experiment.training import Training
 from srm.machine.model import Machine
 from srm.machine.parse import load

@@ -21,10 +21,10 @@ import numpy as np
 from srm.chance import stream
 from srm.evaluate.batched import Paid, assignment_of
 from srm.experiment.episodes import record_episodes
-from srm.experiment.folder import CHECK, DRAWS, EPISODES, LEARNT, POSTERIOR, RunWriter, as_json, write_bytes
 from srm.experiment.inference import HoleInference, check_solution
 from srm.experiment.learning_settings import Learning, constraint_of
 from srm.experiment.pay_source import Refinement
+from srm.experiment.run import CHECK, DRAWS, EPISODES, LEARNT, POSTERIOR, RunWriter, as_json, write_bytes
 from srm.experiment.solution import Solution
 from srm.experiment.training import NO_CONSTRAINT
 from srm.infer.loop import InferenceRound, infer

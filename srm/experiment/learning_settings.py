@@ -10,9 +10,9 @@ import tyro
 
 from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain
-from srm.experiment.folder import CONFIG, read_config
 from srm.experiment.given import Given
 from srm.experiment.inference import Way
+from srm.experiment.run import CONFIG, read_config
 from srm.experiment.training import NO_CONSTRAINT
 from srm.infer.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from srm.evaluate.batched import Paid
-from srm.experiment.folder import RunWriter
+from srm.experiment.run import RunWriter
 from srm.train.loop import Round
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from srm.errors import RunError
-from srm.experiment.folder import POLICY, checkpoints, policy_file, read_weights
-from srm.experiment.run import settings_of
+from srm.experiment.run import POLICY, checkpoints, policy_file, read_weights
+from srm.experiment.runner import settings_of
 from srm.task.record import play, record
 from srm.task.table import Task, find_task
 from srm.task.worlds import Worlds

@@ -23,7 +23,8 @@ import tyro
 
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.experiment.config import to_plain
-from srm.experiment.folder import (
+from srm.experiment.origin import origin
+from srm.experiment.run import (
     CONFIG,
     DEMONSTRATIONS,
     DRAWS,
@@ -35,7 +36,6 @@ from srm.experiment.folder import (
     policy_file,
     refuse_taken,
 )
-from srm.experiment.origin import origin
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
 from srm.infer.posterior.sample import PosteriorConfig

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.folder import CONFIG, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
+from srm.experiment.run import CONFIG, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
 from srm.experiment.suite import Curve, Suite
 
 LEARNT_FILE = "learnt.srm"  # as srm.experiment.learning calls it, which would load torch

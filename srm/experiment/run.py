@@ -1,330 +1,344 @@
-"""One run under way, of `srm train` or of `srm learn`: a policy learns from what it is paid, in a folder.
+"""A run is a folder. This is the only code that writes one.
 
-`begin` or `resume` a run, then take its `rounds`: each is in the log when it is yielded, and closing the iterator early leaves a
-checkpoint and what is known so far. `finish` writes the rest. The caller draws progress. What the two verbs do not share is handed in:
-their settings, and a `PaySource`, which pays and has files of its own to write.
+    config.json           what was asked for, the versions that did it, and the format of the folder; written once
+    machine.srm           the machine that paid, if one did
+    log.csv               one row a round; docs/runs.md says what its columns are
+    checkpoint/           round-<n>.safetensors: everything needed to go on; the last two
+    policy.safetensors    the weights at the end
+    summary.json          how it ended
+
+Every file but the log is written beside its place and then moved there, so that a reader, or a run that was killed at any
+moment, finds the old file or the new one. A row of the log is appended by one write; what a killed run logged after its last
+checkpoint is cut off when it is resumed, and the curve goes on in the same file. Weights are safetensors: nothing is unpickled.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Generator, Mapping
+import csv
+import fcntl
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
-from srm.chance import stream
 from srm.errors import RunError
-from srm.experiment.config import to_plain
-from srm.experiment.folder import (
-    DEMONSTRATIONS,
-    MACHINE,
-    POLICY,
-    Checkpoint,
-    RunWriter,
-    checkpoints,
-    policy_file,
-    read_config,
-    read_weights,
-    refuse_finished,
-    refuse_taken,
-    write_weights,
-)
-from srm.experiment.given import Given
-from srm.experiment.inputs import Settings, read_inputs, saved_inputs
-from srm.experiment.learning import InferredPay
-from srm.experiment.learning_settings import Learning, learning_of
-from srm.experiment.origin import origin
-from srm.experiment.pay_source import PaySource
-from srm.experiment.rule_rates import RuleRates
-from srm.experiment.training import FixedPay, Training, training_of
-from srm.machine.model import Machine
-from srm.task import demos
-from srm.task.table import Task, find_task
-from srm.train.episodes import EpisodeBook, Recent
-from srm.train.learner import Learner, NotFinite, load_weights
-from srm.train.loop import Round
-from srm.trajectory import Demonstrations
+from srm.extras import DISTRIBUTION
 
-PAY = "pay."  # what a checkpoint's arrays of the pay source begin with
+CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
+POLICY = "policy.safetensors"
+MACHINE, LEARNT, DEMONSTRATIONS = "machine.srm", "learnt.srm", "demonstrations.npz"
+POSTERIOR, DRAWS = "posterior.json", "draws.safetensors"
+CHECK, EPISODES = "check.json", "episodes.json"
+KEPT = 2  # checkpoints
+FORMAT = 2  # of a run's folder; the first versions, up to 0.1, wrote no number
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands after a round."""
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """Arrays by name, and what else is needed to go on."""
 
-    row: dict[str, float]  # of the log
-    frames: int  # to be played in all
-    speed: float  # frames a second of this process, since it began
-    counted: int  # episodes of which the row has the means
-    milestones: Mapping[str, float]  # how often the rules that tell most fire an episode; none without a machine
-
-    @property
-    def holes(self) -> dict[str, tuple[float, float]]:
-        """Value and spread of each hole, where they are inferred."""
-        names = [name.removeprefix("hole.") for name in self.row if name.startswith("hole.")]
-        return {name: (self.row[f"hole.{name}"], self.row[f"spread.{name}"]) for name in names}
+    path: Path
+    tensors: dict[str, np.ndarray]
+    state: dict[str, Any]  # has "round" and "frames"
 
 
-class Run:
-    """One run under way."""
+class RunWriter:
+    """Writes one run, alone: a second writer of the same folder is refused."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        machine: Machine | None,
-        demonstrations: Demonstrations | None,
-        checkpoint: Checkpoint | None,
-        task: Task | None = None,
-    ) -> None:
-        self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = task or find_task(settings.task)
-        state = _state_of(checkpoint)
-        self._first = int(state.get("round", 0))
-        self.learner = _make_learner(settings, self.task, demonstrations, self._first)
-        self.source = _make_source(settings, self.task, self.learner, machine, demonstrations)
-        self.frames = int(state.get("until", 0)) or settings.frames or self.task.frames
-        self._requested = bool(state.get("requested", False))  # to go on beyond what the run was begun with
-        self._refined: list[str] = list(state.get("refined", []))
-        self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
-        self._rules = None if machine is None else RuleRates(machine)
-        self._goal = settings.stop_at
-        self._over = False  # nothing is left to learn
-        self._writer: RunWriter | None = None
-        if checkpoint is not None:
-            self._load(checkpoint)
-        elif isinstance(settings, Training) and settings.from_run is not None:
-            begin_as(self.learner, policy_file(settings.from_run))
+    def __init__(self, folder: Path, columns: Sequence[str] | None, lock: int) -> None:
+        self.folder = folder
+        self._columns = columns  # of the log; None: not known before its first row
+        self._lock = lock
 
     @staticmethod
-    def begin(settings: Settings, folder: Path, given: Given | None = None) -> Run:
-        """A new run; what cannot be trained or learnt makes no folder."""
-        task = (given.task if given else None) or find_task(settings.task)
-        machine, demonstrations = read_inputs(settings, given)
+    def create(
+        folder: Path,
+        config: Mapping[str, Any],
+        texts: Mapping[str, str] | None = None,
+        fill: Callable[[Path], None] | None = None,
+    ) -> RunWriter:
+        """A new run. It appears with its config, these text files and what `fill` adds, or not at all."""
         refuse_taken(folder)
-        run = Run(settings, machine, demonstrations, None, task)
-        kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
-        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, typed=given is None)}
-        texts = None if machine is None else {MACHINE: str(machine)}
-        fill = None if demonstrations is None else lambda part: demos.save(demonstrations, part / DEMONSTRATIONS)
-        run._writer = RunWriter.create(folder, config, texts, fill)
-        if isinstance(settings, Training) and settings.from_run is not None:
-            run._save()  # from here on the other run is not needed
-        return run
+
+        def fill_all(part: Path) -> None:
+            part.joinpath(CHECKPOINTS).mkdir()
+            if fill is not None:
+                fill(part)
+
+        create_folder(folder, {CONFIG: config_json(config), **(texts or {})}, fill_all)
+        return RunWriter(folder, None, _lock(folder))
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> Run:
-        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
-        settings = settings_of(folder)
-        refuse_finished(folder, frames)
-        task = task or find_task(settings.task)
-        machine, demonstrations = saved_inputs(folder, settings, task)
-        writer, checkpoint = RunWriter.resume(folder)
-        run = Run(settings, machine, demonstrations, checkpoint, task)
-        run._writer = writer
-        if frames:
-            run.frames, run._requested = frames, True
-        if run._recent.reached(run._goal):
-            run._over, run._goal = not run._requested, None  # more frames than those to its goal may be asked for
-        run._over |= run.learner.frames >= run.frames
-        if frames and checkpoint is not None:
-            run._save()  # and are asked for, even if the run is killed before it has played any
-        return run
-
-    @property
-    def writer(self) -> RunWriter:
-        assert self._writer is not None
-        return self._writer
-
-    @property
-    def folder(self) -> Path:
-        return self.writer.folder
-
-    def rounds(self) -> Generator[Progress]:
-        """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
-        start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
-        saved = start
-        whole = True  # whether the weights are those of a round that went well
-        book = EpisodeBook(self.learner.player.worlds.count)
+    def resume(folder: Path) -> tuple[RunWriter, Checkpoint | None]:
+        """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
+        read_config(folder)
+        refuse_kept(folder)
+        lock = _lock(folder)
         try:
-            if not self._first:
-                self.learner.frames += self.source.begin(self.frames)
-            self._over = self._over and not self._refine()  # the run may have been stopped before it could
-            for round in () if self._over else self.source.rounds(self.frames, self._first):
-                # Log
-                now = time.monotonic()
-                self._seconds = earlier + now - start
-                row = self._row(round, book)
-                self.writer.row(row)
-
-                # Save
-                if now - saved >= self.settings.checkpoint_seconds:
-                    self._save()
-                    saved = now
-
-                # Show
-                speed = (round.frames - before) / max(now - start, 1e-9)
-                milestones = {} if self._rules is None else self._rules.milestones()
-                yield Progress(row, self.frames, speed, self._recent.counted, milestones)
-
-                # Stop
-                if (round.frames >= self.frames or self._recent.reached(self._goal)) and not self._refine():
-                    break
-        except NotFinite as problem:
-            whole = False
-            raise RunError(f"{_diverged(self.folder, self.learner.rounds, problem)}{self.source.rates}") from None
-        except (Exception, KeyboardInterrupt):
-            whole = False
+            for part in folder.rglob(".*.part"):
+                part.unlink()
+            checkpoint = last_checkpoint(folder)
+            columns = _cut_log(folder, -1 if checkpoint is None else int(checkpoint.state["round"]))
+        except RunError:
+            os.close(lock)
             raise
-        finally:
-            if whole:
-                self._save()
-            self.writer.close()
-            self.learner.player.worlds.close()
+        return RunWriter(folder, columns, lock), checkpoint
 
-    def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
-        episodes = book.read(round.rollout)
-        self._recent.add(episodes)
-        if self._rules is not None and self.source.paid is not None:
-            self._rules.add(self.source.paid, round.rollout.ended | round.rollout.cut)
-        return {
-            "round": self.learner.rounds,
-            "frames": round.frames,
-            "seconds": self._seconds,
-            **self._recent.means(),
-            "episodes": len(episodes),
-            "paid": round.paid,
-            **self.source.columns(round),
-            **({} if self._rules is None else self._rules.row()),
-            **round.losses,
-        }
-
-    def finish(self) -> dict[str, Any]:
-        """Writes the policy, the summary and what the pay source leaves of a run that has come to its end. Returns the summary."""
+    def row(self, values: Mapping[str, Any]) -> None:
+        """Appends a row to the log; a value that is not known is None or NaN: empty. The first row names the columns; one that comes
+        later, as losses do once a run is past its warm-up, is added at the end."""
+        text = io.StringIO()
+        if self._columns is None:
+            self._columns = list(values)
+            csv.writer(text, lineterminator="\n").writerow(self._columns)
+        later = [name for name in values if name not in self._columns]
+        if later:
+            self._columns = [*self._columns, *later]
+            _widen(self.folder / LOG, later)
+        cells = [_cell(values.get(name)) for name in self._columns]
+        csv.writer(text, lineterminator="\n").writerow(cells)
+        path = self.folder / LOG
         try:
-            with self.writer.reopened():
-                outcome = self.source.write(self.writer)
-                about = {"learning": to_plain(self.settings.learning)}
-                write_weights(self.folder / POLICY, net_weights(self.learner), about)
-                played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
-                refined = {"refined": self._refined} if self._refined else {}
-                summary = {**played, **self._recent.summary(), **outcome, **refined}
-                self.writer.finish(summary)
-                return summary
-        finally:
-            self.close()
+            with path.open("a") as file:
+                file.write(text.getvalue())
+        except OSError as error:
+            raise _failed(path, error) from None
+
+    def checkpoint(self, tensors: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> Path:
+        """Everything needed to go on after the round that `state` names. How the run had ended before, if it had, holds no more."""
+        path = self.folder / CHECKPOINTS / f"round-{int(state['round']):08d}.safetensors"
+        write_weights(path, tensors, {"state": dict(state)})
+        for outdated in (SUMMARY, POLICY):
+            (self.folder / outdated).unlink(missing_ok=True)
+        for old in checkpoints(self.folder)[:-KEPT]:
+            old.unlink()
+        return path
+
+    def text(self, name: str, content: str) -> None:
+        """A text file of the run, such as its machine."""
+        write_bytes(self.folder / name, content.encode())
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        self.text(SUMMARY, as_json(summary))
 
     def close(self) -> None:
-        """Lets go of what only a run that goes on needs."""
-        self.source.close()
+        os.close(self._lock)
 
-    def _refine(self) -> bool:
-        """At its end: whether the run goes on for as long again, with more evidence."""
-        refinement = self.source.refine(len(self._refined))
-        if refinement is None:
-            return False
-        self._refined.append(refinement.sentence)
-        self.learner.frames += refinement.frames
-        self._recent, self._goal = Recent(), self.settings.stop_at
-        if self._rules is not None:
-            self._rules.forget()
-        self.frames = self.learner.frames + (self.settings.frames or self.task.frames)
-        return True
-
-    def _save(self) -> None:
-        tensors = {name: value.numpy() for name, value in self.learner.tensors().items()}
-        source = {f"{PAY}{name}": value for name, value in self.source.arrays().items()}
-        rules = {} if self._rules is None else self._rules.arrays()
-        state = {
-            "round": self.learner.rounds,
-            "frames": self.learner.frames,
-            "seconds": self._seconds,
-            "recent": self._recent.past(),
-            "until": self.frames,
-            "requested": self._requested,
-            "refined": self._refined,
-        }
-        self.writer.checkpoint({**tensors, **source, **rules}, state)
-        self.source.write_known(self.writer)
-
-    def _load(self, checkpoint: Checkpoint) -> None:
-        arrays, rounds = checkpoint.tensors, int(checkpoint.state["round"])
-        source = {name.removeprefix(PAY): value for name, value in arrays.items() if name.startswith(PAY)}
+    @contextmanager
+    def reopened(self) -> Iterator[None]:
+        """The run once more after `close`, to write how it ended; refused if somebody has gone on with it since."""
+        lock = _lock(self.folder)
         try:
-            self.learner.load(as_tensors(arrays), int(checkpoint.state["frames"]), rounds)
-            self.source.load(source, rounds)
-            if self._rules is not None:
-                self._rules.load(arrays)
-        except RunError as problem:
-            raise RunError(f"{checkpoint.path}: {problem}") from None
+            yield
+        finally:
+            os.close(lock)
 
 
-def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:
-    """A fresh learner in worlds of its own. `began`: the round after which the run goes on."""
-    # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
-    seed = int(stream(settings.seed, f"resumed at {began}").integers(2**31)) if began else settings.seed
-    worlds = task.make_worlds(settings.learning.ppo.worlds, seed)
-    if demonstrations is None:
-        return settings.learning.make(worlds, settings.seed)
-    demos.refuse_misfit(demonstrations, worlds)
-    return settings.learning.make(worlds, settings.seed, demonstrations.as_rollout())
-
-
-def _make_source(
-    settings: Settings, task: Task, learner: Learner, machine: Machine | None, demonstrations: Demonstrations | None
-) -> PaySource:
-    if isinstance(settings, Training):
-        return FixedPay(settings, task, learner, machine, demonstrations)
-    assert machine is not None
-    assert demonstrations is not None
-    return InferredPay(settings, task, learner, machine, demonstrations)
-
-
-def settings_of(folder: Path) -> Settings:
-    """What a run of either verb was asked for."""
-    return learning_of(folder) if read_config(folder).get("kind") == "learn" else training_of(folder)
-
-
-def begin_as(learner: Learner, policy: Path) -> None:
-    """With the weights of a policy that another run has trained, and everything else new."""
+def create_folder(folder: Path, texts: Mapping[str, str], fill: Callable[[Path], None]) -> None:
+    """A folder with these text files and what `fill` adds. It appears whole, or not at all."""
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
-        load_weights(learner.net, "net", as_tensors(read_weights(policy)[0]))
-    except RunError as problem:
-        raise RunError(
-            f"{policy}: {problem}; --from-run needs the --learner, --net and --network of that run"
-        ) from None
+        part.mkdir(parents=True)
+        for name, content in texts.items():
+            part.joinpath(name).write_text(content)
+        fill(part)
+        part.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise _failed(folder, error) if isinstance(error, OSError) else error from None
 
 
-def as_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(value) for name, value in arrays.items()}
+def as_json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2) + "\n"
 
 
-def net_weights(learner: Learner) -> dict[str, np.ndarray]:
-    return {f"net.{name}": value.numpy() for name, value in learner.net.state_dict().items()}
+def config_json(config: Mapping[str, Any]) -> str:
+    return as_json({"format": FORMAT, **config})
 
 
-def _diverged(folder: Path, round: int, problem: NotFinite) -> str:
-    """What to do about learning that has diverged; the last words are the flag to turn down."""
+def read_config(folder: Path) -> dict[str, Any]:
+    """What a run was asked to do."""
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the -o of one that was begun") from None
+    except NotADirectoryError:
+        raise RunError(f"{folder} is a file; give the folder of a run") from None
+    except (ValueError, OSError) as error:
+        raise RunError(f"{path} cannot be read: {error}; leave its folder out, or put the file back") from None
+    if not isinstance(config, dict):
+        raise RunError(f"{path} is not the config of a run")
+    _refuse_other_format(folder, config)
+    return config
+
+
+def _refuse_other_format(folder: Path, config: Mapping[str, Any]) -> None:
+    """What has no versions is no config of a run; whoever reads it further says so."""
+    versions, number = config.get("versions"), config.get("format", 1)
+    if not isinstance(versions, Mapping) or number == FORMAT:
+        return
+    wrote = next((f"version {versions[name]}" for name in (DISTRIBUTION, "srm") if name in versions), "another version")
+    raise RunError(
+        f"{folder} was written by {wrote}, in format {number}, and this version reads format {FORMAT}; "
+        "make the run again (config.json has its command), or install that version to read it"
+    )
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Oldest first."""
+    return sorted((folder / CHECKPOINTS).glob("round-*.safetensors"))
+
+
+def last_checkpoint(folder: Path) -> Checkpoint | None:
     saved = checkpoints(folder)
-    good = f"the last good checkpoint is {saved[-1]}" if saved else "no checkpoint was written before"
-    return f"{folder}: round {round}: {problem}; {good}; try a smaller --ppo.learning-rate"
-
-
-def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
-    """What a checkpoint says beside its arrays; a damaged one is refused."""
-    if checkpoint is None:
-        return {}
-    state = checkpoint.state
+    if not saved:
+        return None
+    before = "to go on from the checkpoint before" if len(saved) > 1 else "for the run to begin anew: there is no other"
     try:
-        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "seconds")]
-        past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
-        sentences = all(isinstance(sentence, str) for sentence in state.get("refined", []))
-        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all() and sentences:
-            return state
-    except (TypeError, ValueError):
-        pass
-    raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")
+        tensors, about = read_weights(saved[-1])
+        state = about["state"]
+        int(state["round"])
+        int(state["frames"])
+    except RunError as problem:
+        raise RunError(f"{problem}; delete it {before}") from None
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{saved[-1]} is not a checkpoint of a run; delete it {before}") from None
+    return Checkpoint(saved[-1], tensors, state)
+
+
+def refuse_taken(folder: Path, *, resumable: bool = True) -> None:
+    """Before anything is built for a run that could not be written there."""
+    if folder.exists():
+        resume = f", or --resume {folder}" if resumable and (folder / CONFIG).exists() else ""
+        raise RunError(f"{folder} exists, and is never overwritten: choose another -o{resume}")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        raise RunError(f"{folder} cannot be written: {above} takes no folders; choose another -o")
+
+
+def refuse_finished(folder: Path, frames: int) -> None:
+    """A run that has come to its end and is not asked for more frames: nothing in it is written anew."""
+    try:
+        played = int(json.loads((folder / SUMMARY).read_text())["frames"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return
+    if frames <= played:
+        raise RunError(f"{folder} has come to its end, after {played} frames; ask for more than these with --frames")
+
+
+def refuse_kept(folder: Path) -> None:
+    """A run as `srm report --keep` leaves it: what is in it cannot go on, and is not to be begun anew in its place."""
+    if (folder / CONFIG).exists() and not (folder / CHECKPOINTS).exists():
+        raise RunError(f"{folder} was kept without its checkpoints, so nothing can go on; begin anew with another -o")
+
+
+def policy_file(folder: Path) -> Path:
+    """The weights of a run's policy: at its end or, if it is not finished, those of its last checkpoint."""
+    read_config(folder)
+    if (folder / POLICY).exists():
+        return folder / POLICY
+    saved = checkpoints(folder)
+    if not saved:
+        raise RunError(
+            f"{folder} has neither {POLICY} nor a checkpoint, so it has no policy; "
+            "give a run of `srm train` or `srm learn` as it was left, not one of `srm infer` or `srm report --keep`"
+        )
+    return saved[-1]
+
+
+def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
+    """Arrays by name and a few words about them, in one file."""
+    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
+    write_bytes(path, save_tensors(contiguous, metadata={"srm": json.dumps(dict(about))}))
+
+
+def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What `write_weights` wrote; a truncated or foreign file is refused by name."""
+    try:
+        content = path.read_bytes()
+        tensors = load_tensors(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        about = json.loads(header["__metadata__"]["srm"])
+    except FileNotFoundError:
+        raise RunError(f"{path} does not exist") from None
+    except (SafetensorError, ValueError):
+        raise RunError(f"{path} is truncated, or no weights at all ({path.stat().st_size} bytes)") from None
+    except (KeyError, TypeError):
+        raise RunError(f"{path} holds weights that another program wrote") from None
+    return tensors, about
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """The whole file or nothing: a reader never sees half of it, even if the machine stops."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _failed(path, error) from None
+
+
+def _failed(path: Path, error: OSError) -> RunError:
+    return RunError(
+        f"{path} cannot be written: {error.strerror}; what was saved before is whole: make room, or choose another place"
+    )
+
+
+def _lock(folder: Path) -> int:
+    """Held until it is closed or the process dies."""
+    handle = os.open(folder / CONFIG, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise RunError(f"{folder} is being written by another process") from None
+    return handle
+
+
+def _cut_log(folder: Path, last_round: int) -> list[str] | None:
+    """Leaves the rows up to a round, and no torn one. The columns, or None if no row was written."""
+    path = folder / LOG
+    if not path.exists():
+        return None
+    try:
+        lines = path.read_text().split("\n")[:-1]  # what follows the last end of line is torn
+        if not lines:
+            path.unlink()
+            return None
+        columns = lines[0].split(",")
+        at = columns.index("round")
+        rows = [line for line in lines[1:] if int(line.split(",")[at]) <= last_round]
+    except (ValueError, IndexError):
+        raise RunError(f"{path} is damaged; move it away to go on without the curve so far") from None
+    write_bytes(path, "".join(f"{line}\n" for line in [lines[0], *rows]).encode())
+    return columns
+
+
+def _widen(path: Path, later: Sequence[str]) -> None:
+    """Adds columns to a log, empty in the rows that it has."""
+    head, *rows = path.read_text().splitlines()
+    write_bytes(
+        path,
+        "".join(f"{line}\n" for line in [",".join([head, *later]), *(row + "," * len(later) for row in rows)]).encode(),
+    )
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else value

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from srm.errors import RunError
-from srm.experiment.folder import CHECKPOINTS, CONFIG, SUMMARY, checkpoints, policy_file, write_bytes
 from srm.experiment.rows import Row, words_to_run
+from srm.experiment.run import CHECKPOINTS, CONFIG, SUMMARY, checkpoints, policy_file, write_bytes
 from srm.extras import require
 
 STOPPED = 130  # exit code of a row that was asked to stop and has saved where it was

@@ -15,8 +15,8 @@ from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import Paid
 from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain
-from srm.experiment.folder import CONFIG, RunWriter, policy_file, read_config
 from srm.experiment.given import Given
+from srm.experiment.run import CONFIG, RunWriter, policy_file, read_config
 from srm.infer.imitation import Imitation, ImitationConfig, Kind
 from srm.infer.random_holes import filled
 from srm.machine.check import refuse_unfit

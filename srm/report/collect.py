@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from srm.errors import RunError
-from srm.experiment.folder import CONFIG, LOG, SUMMARY, read_config
+from srm.experiment.run import CONFIG, LOG, SUMMARY, read_config
 from srm.report.run import POSTERIOR, SUITE, flattened, log_lines, read_columns, read_json
 
 COLUMNS = ("frames", "seconds", "return", "episodes")

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from srm.errors import RunError
-from srm.experiment.folder import write_bytes
+from srm.experiment.run import write_bytes
 from srm.report.collect import Curve, Run
 from srm.report.compare import Comparison, Measured, MeasuredPanel, hole_extent, hole_values
 from srm.report.figures import write_figures

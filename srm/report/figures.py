@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srm.experiment.folder import write_bytes
+from srm.experiment.run import write_bytes
 from srm.report.compare import Comparison, MeasuredPanel, hole_extent, hole_values
 from srm.report.stats import Band
 from srm.report.strip import COLOURS, dash

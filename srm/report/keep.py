@@ -13,7 +13,7 @@ from itertools import chain, count, pairwise
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.experiment.folder import CONFIG, LOG, SUMMARY, write_bytes
+from srm.experiment.run import CONFIG, LOG, SUMMARY, write_bytes
 from srm.report.collect import Run, find_runs, panels
 from srm.report.run import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
 

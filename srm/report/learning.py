@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.folder import POSTERIOR, SUMMARY, write_bytes
+from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
 from srm.experiment.solution import Solution
 from srm.machine.draw import svg
 from srm.machine.model import Constraint

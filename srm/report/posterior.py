@@ -15,7 +15,7 @@ from typing import Any
 
 from srm.errors import RunError
 from srm.experiment.config import from_plain
-from srm.experiment.folder import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
+from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
 from srm.infer.posterior.record import KIND, HoleRecord, StepRecord, Summary
 from srm.machine.checks.constraint import row_text
 from srm.machine.draw import svg

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.folder import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
+from srm.experiment.run import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.machine.model import Machine
 from srm.machine.parse import load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from srm.experiment.folder import write_bytes
+from srm.experiment.run import write_bytes
 from srm.report.compare import Comparison
 
 CURVES, FINAL = "curves.csv", "final.csv"

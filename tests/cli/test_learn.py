@@ -17,8 +17,8 @@ import pytest
 
 from srm.cli import learn, main
 from srm.evaluate.batched import assignment_of
-from srm.experiment.folder import checkpoints
-from srm.experiment.run import Progress
+from srm.experiment.run import checkpoints
+from srm.experiment.runner import Progress
 from srm.machine.parse import load
 from srm.report.run import read_log
 

@@ -17,8 +17,8 @@ import pytest
 from srm.cli import main
 from srm.cli.suite import picture
 from srm.experiment.conduct import RowStand
-from srm.experiment.folder import POLICY, write_weights
 from srm.experiment.rows import Reached, Row
+from srm.experiment.run import POLICY, write_weights
 
 SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 

@@ -10,9 +10,9 @@ import torch
 
 from srm.errors import RunError
 from srm.experiment import learning as module
-from srm.experiment.folder import Checkpoint
 from srm.experiment.learning_settings import Learning, read_inputs
-from srm.experiment.run import Run
+from srm.experiment.run import Checkpoint
+from srm.experiment.runner import Run
 from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.posterior.live import LiveConfig
 from srm.train import trial

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from srm.experiment.run import Run
+from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.task.demos import save
 from srm.task.record import record

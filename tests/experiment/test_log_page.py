@@ -9,7 +9,7 @@ from pathlib import Path
 import srm
 from srm.experiment.learning_settings import Learning
 from srm.experiment.rule_rates import rule_names
-from srm.experiment.run import Run
+from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.infer.loop import InferConfig
 from srm.machine.parse import find_machine

@@ -15,7 +15,7 @@ from srm.evaluate.program import Program
 from srm.evaluate.trace import total
 from srm.experiment.learning_settings import Learning
 from srm.experiment.rule_rates import RuleRates, milestones, rule_names
-from srm.experiment.run import Run
+from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.model import Machine

@@ -13,8 +13,8 @@ import pytest
 
 from srm.errors import ExtraError, RunError
 from srm.experiment.conduct import RowStand, conduct
-from srm.experiment.folder import RunWriter
 from srm.experiment.rows import Reached, Row, claimed, reached, rows_of, words_to_run
+from srm.experiment.run import RunWriter
 from srm.experiment.scale import Keeper, OnRay, _read_of
 from srm.experiment.suite import Suite, curve
 
@@ -204,7 +204,7 @@ CLUSTER = """
     from ray.cluster_utils import Cluster
     from srm.experiment.conduct import conduct
     from srm.experiment.rows import rows_of
-    from srm.experiment.folder import checkpoints
+    from srm.experiment.run import checkpoints
     from srm.experiment.scale import OnRay
     from srm.experiment.suite import Suite, curve
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
-from srm.experiment.folder import checkpoints, read_weights, write_weights
 from srm.experiment.given import Given
 from srm.experiment.origin import command
 from srm.experiment.policy import read_policy
-from srm.experiment.run import Run
+from srm.experiment.run import checkpoints, read_weights, write_weights
+from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.extras import DISTRIBUTION
 from srm.infer.imitation import ImitationConfig

@@ -14,8 +14,8 @@ import numpy as np
 
 from srm.chance import stream
 from srm.experiment.episodes import record_episodes
-from srm.experiment.folder import RunWriter
 from srm.experiment.rule_rates import rule_names
+from srm.experiment.run import RunWriter
 from srm.machine.check import check
 from srm.machine.model import Machine
 from srm.machine.parse import find_machine

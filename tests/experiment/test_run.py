@@ -12,8 +12,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from srm.errors import DemonstrationError, RunError
-from srm.experiment import folder as module
-from srm.experiment.folder import (
+from srm.experiment import run as module
+from srm.experiment.run import (
     FORMAT,
     RunWriter,
     checkpoints,

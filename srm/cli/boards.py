@@ -1,4 +1,4 @@
-"""What is shown of a log while a run goes on: curves in TensorBoard and in Weights & Biases, and rule rates in a line of progress."""
+"""The rows of a log for programs that draw curves while a run goes on: TensorBoard, and Weights & Biases."""
 
 from __future__ import annotations
 
@@ -69,9 +69,3 @@ def _wandb(folder: Path) -> Iterator[Write]:
         yield lambda row, frames: online.log(dict(row), step=frames)
     finally:
         online.finish()
-
-
-def rates_text(milestones: Mapping[str, float]) -> str:
-    """How often an episode the rules fire that tell most, after some other text; nothing before the first episode has ended."""
-    known = [f"{name} {rate:.2f}" for name, rate in milestones.items() if rate == rate]
-    return f"  {'  '.join(known)} an episode" if known else ""

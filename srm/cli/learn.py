@@ -21,12 +21,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from srm.cli.boards import Boards, rates_text
+from srm.cli.boards import Boards
 from srm.cli.infer import known_of
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.learning_settings import Learning, learning_of
+from srm.experiment.rule_rates import rates_text
 from srm.experiment.run import CHECK, LEARNT, POSTERIOR
 from srm.experiment.runner import Progress, Run
 from srm.report.learning import write_report

@@ -21,11 +21,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as ProgressBars
 
 from srm.chance import stream
-from srm.cli.boards import Boards, rates_text
+from srm.cli.boards import Boards
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import versions
+from srm.experiment.rule_rates import rates_text
 from srm.experiment.runner import Progress, Run
 from srm.experiment.training import Training, training_of
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE

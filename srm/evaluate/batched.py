@@ -118,22 +118,22 @@ def assignment_of(
     Values outside their spaces are refused, and those outside the machine's first constraint unless `outside_constraint`
     asks for them.
     """
-    given = machine.values() if values is None else values
-    missing = [f"?{name}" for name in machine.hole_names if name not in given]
-    unknown = [f"?{name}" for name in given if name not in machine.hole_names]
+    by_name = machine.values() if values is None else values
+    missing = [f"?{name}" for name in machine.hole_names if name not in by_name]
+    unknown = [f"?{name}" for name in by_name if name not in machine.hole_names]
     if missing or unknown:
         reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [
             f"no such hole: {', '.join(unknown)}"
         ] * bool(unknown)
         raise AssignmentError(f"machine {machine.name}: {'; '.join(reasons)}")
-    assignment = np.array([given[name] for name in machine.hole_names], np.float64)
+    assignment = np.array([by_name[name] for name in machine.hole_names], np.float64)
     if not np.isfinite(assignment).all():
         bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
-        raise AssignmentError(f"machine {machine.name}: ?{bad} is {given[bad]}, which is not a finite number")
+        raise AssignmentError(f"machine {machine.name}: ?{bad} is {by_name[bad]}, which is not a finite number")
     for within in machine.spaces:
-        if given[within.hole] not in within.space:
+        if by_name[within.hole] not in within.space:
             raise AssignmentError(
-                f"machine {machine.name}: ?{within.hole} is {number_text(given[within.hole])}, which breaks {within}; "
+                f"machine {machine.name}: ?{within.hole} is {number_text(by_name[within.hole])}, which breaks {within}; "
                 "take a value inside it, or widen the space"
             )
     constraint = machine.constraint()

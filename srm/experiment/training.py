@@ -90,15 +90,18 @@ class FixedPay:
         machine: Machine | None,
         demonstrations: Demonstrations | None,
     ) -> None:
-        self.learner, self.pay = learner, _pay_of(training, task, learner, machine, demonstrations)
+        self.learner = learner
+        self.payer = None if machine is None else Payer(machine, task.vocabulary())
+        self.imitation = _imitation(training, learner, demonstrations) if training.reward in IMITATING else None
+        self.pay: Pay = self.imitation or self.payer or task_pay
 
     @property
     def paid(self) -> Paid | None:
-        return self.pay.open.paid if isinstance(self.pay, Payer) else None
+        return None if self.payer is None else self.payer.open.paid
 
     @property
     def rates(self) -> str:
-        return " or --imitation.reward-net.learning-rate" if isinstance(self.pay, Imitation) else ""
+        return "" if self.imitation is None else " or --imitation.reward-net.learning-rate"
 
     def begin(self, frames: int) -> int:
         return 0
@@ -107,18 +110,18 @@ class FixedPay:
         return train(self.learner, self.pay, frames)
 
     def columns(self, round: Round) -> dict[str, float]:
-        return self.pay.losses if isinstance(self.pay, Imitation) else {}
+        return {} if self.imitation is None else self.imitation.losses
 
     def refine(self, refined: int) -> None:
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        tensors = self.pay.tensors() if isinstance(self.pay, Imitation) else {}
+        tensors = {} if self.imitation is None else self.imitation.tensors()
         return {name: value.numpy() for name, value in tensors.items()}
 
     def load(self, arrays: Mapping[str, np.ndarray], rounds: int) -> None:
-        if isinstance(self.pay, Imitation):
-            self.pay.load({name: torch.from_numpy(value) for name, value in arrays.items()}, rounds)
+        if self.imitation is not None:
+            self.imitation.load({name: torch.from_numpy(value) for name, value in arrays.items()}, rounds)
 
     def write_known(self, writer: RunWriter) -> None:
         pass
@@ -130,15 +133,11 @@ class FixedPay:
         pass
 
 
-def _pay_of(
-    training: Training, task: Task, learner: Learner, machine: Machine | None, demonstrations: Demonstrations | None
-) -> Pay:
-    if training.reward in IMITATING:
-        assert demonstrations is not None
-        demonstrated, actions = demonstrations.as_rollout(), learner.player.worlds.actions
-        kind = IMITATING[training.reward]
-        return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
-    return task_pay if machine is None else Payer(machine, task.vocabulary())
+def _imitation(training: Training, learner: Learner, demonstrations: Demonstrations | None) -> Imitation:
+    assert demonstrations is not None
+    kind, demonstrated = IMITATING[training.reward], demonstrations.as_rollout()
+    actions = learner.player.worlds.actions
+    return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
 
 
 def training_of(folder: Path) -> Training:

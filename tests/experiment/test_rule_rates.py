@@ -14,7 +14,7 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.trace import total
 from srm.experiment.learning_settings import Learning
-from srm.experiment.rule_rates import RuleRates, milestones, rule_names
+from srm.experiment.rule_rates import RuleRates, milestones, rates_text, rule_names
 from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.infer.posterior.live import LiveConfig
@@ -140,3 +140,8 @@ def test_a_run_on_the_tasks_reward_has_no_rules(tmp_path: Path) -> None:
     (progress,) = run.rounds()
     assert not progress.milestones
     assert not [name for name in progress.row if name.startswith("rule.")]
+
+
+def test_a_line_of_progress_has_the_rates_once_they_are_known() -> None:
+    assert rates_text({"unlock_door": 0.834, "reach_goal": 0.0}) == "  unlock_door 0.83  reach_goal 0.00 an episode"
+    assert rates_text({"unlock_door": math.nan}) == rates_text({}) == ""

@@ -21,13 +21,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from srm.cli.boards import Boards
 from srm.cli.infer import known_of
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
-from srm.experiment.learning_settings import Learning
-from srm.experiment.run import checkpoints
+from srm.experiment.learning_settings import Learning, learning_of
+from srm.experiment.rule_rates import rates_text
+from srm.experiment.run import CHECK, LEARNT, POSTERIOR
+from srm.experiment.runner import Progress, Run
 from srm.report.run.learning import write_report
 from srm.report.run.summary import read_summary
 from srm.train.episodes import of_few
@@ -42,25 +44,30 @@ class Learn:
     """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
 
     def run(self) -> int:
         torch.set_num_threads(1)  # two threads wait for each other at every small product
+        self.boards.refuse_missing()
         run = self._begin()
-        folder = run.writer.folder
+        folder = run.folder
         with ExitStack() as stack:
-            stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(shown(sys.stderr.isatty()))
+            is_stopped = stack.enter_context(stop_on_interrupt())
+            show = stack.enter_context(progress_shown(sys.stderr.isatty()))
+            log = stack.enter_context(self.boards.open(folder))
             rounds = run.rounds()
-            stack.callback(rounds.close)  # leaves a checkpoint
-            for stand in rounds:
-                show(stand)
-                if stopped():
+            stack.callback(rounds.close)  # leaves a checkpoint, and what is known so far
+            for progress in rounds:
+                show(progress)
+                log(progress)
+                if is_stopped():
                     break
-        if stopped():
-            run.holes.close()
-            saved = "" if checkpoints(folder) else ", before anything was saved"
+        if is_stopped():
+            run.close()
+            values = "of its earlier end" if (folder / POSTERIOR).exists() else "known so far"
             print(
-                f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {quote(str(folder))}",
+                f"stopped at {run.learner.frames} frames; the values {values} are in {folder / LEARNT}; "
+                f"go on with: srm learn --resume {quote(str(folder))}",
                 file=sys.stderr,
             )
             return 130
@@ -74,8 +81,8 @@ class Learn:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
-        told = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
-        print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        ended = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
+        print(f"{ended} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
         for sentence in summary.get("refined", ()):
             print(f"refined: {sentence}")
         if "solution_text" in summary:
@@ -83,14 +90,15 @@ class Learn:
         print(f"machine  {folder / LEARNT}\nreport   {page}")
         return 0
 
-    def _begin(self) -> LearningRun:
+    def _begin(self) -> Run:
         learning = self.learning
         if self.resume is not None:
             refuse_lost_flags(self.resume, learning, Learning(), self.out)
-            return LearningRun.resume(self.resume, learning.frames)
+            learning_of(self.resume)  # refused if another verb began it
+            return Run.resume(self.resume, learning.frames)
         if not learning.task:
             raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
-        return LearningRun.begin(learning, self.out or _folder(learning))
+        return Run.begin(learning, self.out or _folder(learning))
 
 
 def _known(path: Path) -> Iterator[str]:
@@ -117,32 +125,35 @@ def _folder(learning: Learning) -> Path:
 
 
 @contextmanager
-def shown(live: bool) -> Iterator[Callable[[Stand], None]]:
+def progress_shown(live: bool) -> Iterator[Callable[[Progress], None]]:
     """The holes as they settle, on a terminal; elsewhere a line every ten seconds."""
     if not live:
         yield _lines()
         return
     with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as display:
-        yield lambda stand: display.update(picture(stand))
+        yield lambda progress: display.update(picture(progress))
 
 
-def picture(stand: Stand) -> Group:
-    """Progress, return, and every hole with its spread as a mark on a common scale."""
-    row = stand.row
-    left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
+def picture(progress: Progress) -> Group:
+    """Frames, return, rule rates, and every hole with its spread as a mark on a common scale."""
+    row = progress.row
+    seconds = max(0.0, progress.frames - row["frames"]) / max(progress.speed, 1e-9)
     head = Table.grid(padding=(0, 2))
     head.add_row(
-        ProgressBar(total=stand.frames, completed=row["frames"], width=40),
-        f"{row['frames']:,.0f} of {stand.frames:,} frames",
-        f"{stand.speed:,.0f}/s",
-        f"{left / 60:.0f} min {left % 60:02.0f} s left at most",
+        ProgressBar(total=progress.frames, completed=row["frames"], width=40),
+        f"{row['frames']:,.0f} of {progress.frames:,} frames",
+        f"{progress.speed:,.0f}/s",
+        f"{seconds / 60:.0f} min {seconds % 60:02.0f} s left at most",
     )
     reached, success = (_number(row[name]) for name in ("return", "success"))
     holes = Table.grid(padding=(0, 1))
-    widest = max(1e-9, *(abs(v) + s for v, s in zip(stand.belief.mode, stand.belief.spread, strict=True)))
-    for name, value, spread in zip(stand.holes, stand.belief.mode, stand.belief.spread, strict=True):
+    widest = max(1e-9, *(abs(value) + spread for value, spread in progress.holes.values()))
+    for name, (value, spread) in progress.holes.items():
         holes.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
-    return Group(head, Text(f"return {reached}   success {success}{of_few(stand.counted)}", style="bold"), holes)
+    rates = Text(rates_text(progress.milestones).strip())
+    return Group(
+        head, Text(f"return {reached}   success {success}{of_few(progress.counted)}", style="bold"), rates, holes
+    )
 
 
 def _mark(value: float, spread: float, widest: float, half: int = 20) -> Text:
@@ -163,20 +174,20 @@ def _number(value: float) -> str:
     return "-" if value != value else f"{value:.3f}"
 
 
-def _lines() -> Callable[[Stand], None]:
+def _lines() -> Callable[[Progress], None]:
     last = float("-inf")
 
-    def show(stand: Stand) -> None:
+    def show(progress: Progress) -> None:
         nonlocal last
         if time.monotonic() - last < 10:
             return
         last = time.monotonic()
-        row = stand.row
-        left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
-        holes = "  ".join(f"{name} {value:+.2f}" for name, value in zip(stand.holes, stand.belief.mode, strict=True))
+        row = progress.row
+        seconds = max(0.0, progress.frames - row["frames"]) / max(progress.speed, 1e-9)
+        holes = "  ".join(f"{name} {value:+.2f}" for name, (value, _) in progress.holes.items())
         print(
-            f"{row['frames']:.0f}/{stand.frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}{of_few(stand.counted)}  "
-            f"{left:.0f} s left at most  {holes}",
+            f"{row['frames']:.0f}/{progress.frames} frames  {progress.speed:.0f}/s  return {_number(row['return'])}"
+            f"{of_few(progress.counted)}{rates_text(progress.milestones)}  {seconds:.0f} s left at most  {holes}",
             file=sys.stderr,
             flush=True,
         )

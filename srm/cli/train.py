@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import torch
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBars
 
 from srm.chance import stream
+from srm.cli.boards import Boards
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import versions
-from srm.experiment.training import Progress as Stand
-from srm.experiment.training import Training, TrainingRun
-from srm.extras import require
+from srm.experiment.rule_rates import rates_text
+from srm.experiment.runner import Progress, Run
+from srm.experiment.training import Training, training_of
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.episodes import of_few
+from srm.train.evaluation import evaluate
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
@@ -45,8 +48,7 @@ class Train:
     """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless told"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
-    tensorboard: bool = False
-    """write TensorBoard files into the run as well"""
+    boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
     """tell where the time went, and write profile.txt into the run"""
 
@@ -54,23 +56,23 @@ class Train:
         torch.set_num_threads(
             1
         )  # two threads wait for each other at every small product, 3 to 10 times slower if shared
+        self.boards.refuse_missing()
         run = self._begin()
-        folder = run.writer.folder
+        folder = run.folder
         with ExitStack() as stack:
-            stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(shown_progress(run.frames, sys.stderr.isatty()))
-            board = stack.enter_context(tensorboard(folder)) if self.tensorboard else None
+            is_stopped = stack.enter_context(stop_on_interrupt())
+            show = stack.enter_context(progress_shown(run.frames, sys.stderr.isatty()))
+            log = stack.enter_context(self.boards.open(folder))
             if self.profile:
                 stack.enter_context(profiled(folder / "profile.txt"))
             rounds = run.rounds()
             stack.callback(rounds.close)  # leaves a checkpoint
-            for stand in rounds:
-                show(stand)
-                if board is not None:
-                    board(stand)
-                if stopped():
+            for progress in rounds:
+                show(progress)
+                log(progress)
+                if is_stopped():
                     break
-        if stopped():
+        if is_stopped():
             print(
                 f"stopped at {run.learner.frames} frames; go on with: srm train --resume {quote(str(folder))}",
                 file=sys.stderr,
@@ -83,14 +85,15 @@ class Train:
         )
         return 0
 
-    def _begin(self) -> TrainingRun:
+    def _begin(self) -> Run:
         training = self.training
         if self.resume is not None:
             refuse_lost_flags(self.resume, training, Training(), self.out)
-            return TrainingRun.resume(self.resume, training.frames)
+            training_of(self.resume)  # refused if another verb began it
+            return Run.resume(self.resume, training.frames)
         if not training.task:
             raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
-        return TrainingRun.begin(training, self.out or _folder(training))
+        return Run.begin(training, self.out or _folder(training))
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class Eval:
     def run(self) -> int:
         from srm.experiment.policy import read_policy
         from srm.train.actor import Actor
-        from srm.train.evaluation import evaluate, mean_estimate, share_estimate
+        from srm.train.evaluation import mean_estimate, share_estimate
 
         torch.set_num_threads(1)
         if self.replays is not None and self.replays.exists():
@@ -130,21 +133,21 @@ class Eval:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
         net = trained.net(worlds)
-        found = evaluate(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
+        played = evaluate(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
         worlds.close()
         if self.replays is not None:
             save_replays(task, Actor(net, self.seed, greedy=self.play == "greedy"), self.seed, self.replays)
-        told = {
-            "return": mean_estimate(found.total),
-            "success": share_estimate(found.solved),
-            "length": mean_estimate(found.length),
+        estimates = {
+            "return": mean_estimate(played.total),
+            "success": share_estimate(played.solved),
+            "length": mean_estimate(played.length),
         }
         if self.json:
-            about = {"env_id": task.env_id, "episodes": len(found), "play": self.play}
-            print(json.dumps(about | {name: asdict(estimate) for name, estimate in told.items()}, indent=2))
+            about = {"env_id": task.env_id, "episodes": len(played), "play": self.play}
+            print(json.dumps(about | {name: asdict(estimate) for name, estimate in estimates.items()}, indent=2))
         else:
-            print(f"{task.env_id}, {len(found)} episodes, {self.play} actions; mean [95 % interval]")
-            for name, estimate in told.items():
+            print(f"{task.env_id}, {len(played)} episodes, {self.play} actions; mean [95 % interval]")
+            for name, estimate in estimates.items():
                 print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")
         return 0
 
@@ -174,7 +177,7 @@ def _number(value: float | None) -> str:
 
 
 @contextmanager
-def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]:
+def progress_shown(frames: int, live: bool) -> Iterator[Callable[[Progress], None]]:
     """A bar on a terminal; elsewhere a line every ten seconds."""
     if not live:
         yield _lines(frames)
@@ -186,54 +189,37 @@ def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-", note="")
+    with ProgressBars(*columns, console=Console(stderr=True)) as bars:
+        task = bars.add_task("", total=frames, speed=0.0, reached="-", success="-", note="")
 
-        def show(stand: Stand) -> None:
-            reached, success = (_number(stand.row[name]) for name in ("return", "success"))
-            completed = int(stand.row["frames"])
-            note = of_few(stand.counted).strip()
-            bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success, note=note)
+        def show(progress: Progress) -> None:
+            reached, success = (_number(progress.row[name]) for name in ("return", "success"))
+            completed = int(progress.row["frames"])
+            note = f"{of_few(progress.counted)}{rates_text(progress.milestones)}".strip()
+            bars.update(task, completed=completed, speed=progress.speed, reached=reached, success=success, note=note)
 
         yield show
 
 
-def _lines(frames: int) -> Callable[[Stand], None]:
+def _lines(frames: int) -> Callable[[Progress], None]:
     last = float("-inf")
 
-    def show(stand: Stand) -> None:
+    def show(progress: Progress) -> None:
         nonlocal last
         if time.monotonic() - last < 10:
             return
         last = time.monotonic()
-        row = stand.row
-        left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
+        row = progress.row
+        seconds = max(0.0, frames - row["frames"]) / max(progress.speed, 1e-9)
         print(
-            f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}{of_few(stand.counted)}  {left:.0f} s left",
+            f"{int(row['frames'])}/{frames} frames  {progress.speed:.0f}/s  return {_number(row['return'])}  "
+            f"success {_number(row['success'])}{of_few(progress.counted)}{rates_text(progress.milestones)}  "
+            f"{seconds:.0f} s left",
             file=sys.stderr,
             flush=True,
         )
 
     return show
-
-
-@contextmanager
-def tensorboard(folder: Path) -> Iterator[Callable[[Stand], None]]:
-    require("tensorboard", "--tensorboard")
-    from torch.utils.tensorboard import SummaryWriter
-
-    writer = SummaryWriter(str(folder / "tensorboard"))
-
-    def write(stand: Stand) -> None:
-        for name, value in stand.row.items():
-            if name not in ("round", "frames") and value == value:
-                writer.add_scalar(name, value, int(stand.row["frames"]))
-
-    try:
-        yield write
-    finally:
-        writer.close()
 
 
 @contextmanager

@@ -53,6 +53,9 @@ class Paid:
     pay: Floats  # [K, N]
     rule: Array  # [K, N] which rule of `machine.rules` fired, or IDLE
     coefficients: Coefficients | None
+    contribution: (
+        Floats | None
+    )  # [K, N] of the rule that fired: its pay, and what its hindsight added to earlier entries
 
     def dense(self) -> Floats:
         """[K, T, B]."""
@@ -67,8 +70,8 @@ class Paid:
         return spread
 
 
-def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) -> Paid:
-    """Pay under each row of `assignments` [K, H]."""
+def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, by_rule: bool = False) -> Paid:
+    """Pay under each row of `assignments` [K, H]; with its `coefficients`, and `by_rule` with the contribution of each firing, if asked for."""
     program, tables = residual.program, residual.program.tables
     if assignments.ndim != 2 or assignments.shape[1] != tables.holes:
         raise AssignmentError(
@@ -84,7 +87,9 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
     for unfinished in residual.past:
         compiled.move_on(program.compiled, unfinished.entries, unfinished.chosen, holes, nodes, moving)
     entries = residual.entries
-    paid, slopes, rule, clash = compiled.pay(program.compiled, entries, holes, nodes, moving, coefficients=coefficients)
+    paid, slopes, contribution, rule, clash = compiled.pay(
+        program.compiled, entries, holes, nodes, moving, coefficients=coefficients, by_rule=by_rule
+    )
     if clash[0] >= 0:
         entry, first, second, row = (int(number) for number in clash)
         values = dict(zip(program.machine.hole_names, assignments[row].tolist(), strict=True))
@@ -97,6 +102,7 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
         paid.T,
         rule.T,
         Coefficients((count, len(entries), tables.holes), *slopes) if slopes else None,
+        None if contribution is None else contribution.T,
     )
 
 

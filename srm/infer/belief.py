@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from srm.errors import RunError
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_events, walk_rollout
-from srm.evaluate.program import Program
+from srm.evaluate.payer import OpenPayer
 from srm.infer.project import Floats
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
-from srm.trajectory import Events, Rollout
+from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +39,13 @@ class PaysByBelief:
     """Successive rollouts of the same envs, paid by the belief as it is."""
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
-        self.program, self.vocabulary, self.demonstrated = Program(machine, vocabulary.words), vocabulary, demonstrated
+        self.payer = OpenPayer(machine, vocabulary)
+        self.program, self.vocabulary, self.demonstrated = self.payer.program, vocabulary, demonstrated
         self.belief = NOTHING
-        self._events: Events | None = None  # of the rollout that was paid last, and what the machine makes of them
-        self._residual: symbolic.Residual | None = None
-        self._carry: symbolic.Carry | None = None
 
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
-        self._events = read_events(self.vocabulary, rollout)
-        self._residual, self._carry = walk_rollout(self.program, rollout, self._events, self._carry)
-        return batched.pay(self._residual, self.belief.mode[None]).dense()[0]
+        return self.payer.pay(rollout, self.belief.mode)
 
     def finish(self) -> dict[str, float]:
         """Nothing is waited for, unless it is inferred in the background."""

@@ -51,9 +51,9 @@ class InlineInference(PaysByBelief):
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
-        assert self._residual is not None
+        assert self.payer.residual is not None
         learn = self._concretizer.learn
-        self._losses = learn(index, rollout, self._residual, log_prob, demonstrated_log_prob, effort)
+        self._losses = learn(index, rollout, self.payer.residual, log_prob, demonstrated_log_prob, effort)
         self.belief = self._concretizer.belief()
 
     def finish(self) -> dict[str, float]:
@@ -92,7 +92,7 @@ class BackgroundInference(PaysByBelief):
     def begin(
         self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
     ) -> None:
-        self._send(("learn", index, rollout, self._events, log_prob, demonstrated_log_prob, effort))
+        self._send(("learn", index, rollout, self.payer.events, log_prob, demonstrated_log_prob, effort))
         self._busy = True
 
     def finish(self) -> dict[str, float]:

@@ -137,6 +137,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         tag("div", id="hole-charts"),
         _about_curves(run),
     )
+    yield _rules(run)
     yield _machine(run)
     yield from _posterior(run)
     yield _checks(run)
@@ -145,6 +146,13 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _replay(run)
     losses = tag("details", tag("summary", "Losses over time"), tag("div", id="loss-charts"))
     yield configuration(run.settings, run.config.get("versions", {}), run.learnt or run.machine, losses)
+
+
+def _rules(run: LearningRun) -> Section | None:
+    if not any(name.startswith("rule.") for name in run.log):
+        return None
+    note = "How often each rule fires an episode, means over the last hundred; rules without a name are called by node and event."
+    return Section("rules", "Rules over time", tag("div", id="rule-charts"), note)
 
 
 def _about_curves(run: LearningRun) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from srm.report.collect import Curve, Panel, Run, panels
-from srm.report.stats import Band, SeedEstimate, average, band, carried, estimate, first_reach, profile
+from srm.report.stats import Band, Estimate, average, band, carried, estimate, first_reach, profile
 
 POINTS = 200  # between the start of a curve and its end
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -46,9 +46,9 @@ class Measured:
     curve: Curve
     by_frames: Band
     by_seconds: Band
-    final: SeedEstimate  # of the returns of runs that are over
+    final: Estimate  # of the returns of runs that are over
     mean: float  # of the same
-    average: SeedEstimate  # of the return over the frames up to the panel's horizon
+    average: Estimate  # of the return over the frames up to the panel's horizon
     reach: Reach
 
     @property

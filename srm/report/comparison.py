@@ -23,7 +23,7 @@ from srm.report.numbers import counted, duration, number, whole
 from srm.report.page import Section, page
 from srm.report.series import panel_data, profile_data
 from srm.report.spreadsheets import write_spreadsheets
-from srm.report.stats import LEVEL, SeedEstimate
+from srm.report.stats import LEVEL, Estimate
 from srm.report.strip import Scale, colour_name, dots, spreads
 
 PAGE = "index.html"
@@ -104,7 +104,7 @@ def _best(comparison: Comparison) -> str:
     return ". ".join(clauses)
 
 
-def _told(estimate: SeedEstimate) -> str:
+def _told(estimate: Estimate) -> str:
     """0.93 [0.91, 0.95]"""
     if np.isnan(estimate.low):
         return number(estimate.value)
@@ -285,7 +285,7 @@ def _final_note(comparison: Comparison) -> str:
     )
 
 
-def _interval(estimate: SeedEstimate) -> str:
+def _interval(estimate: Estimate) -> str:
     return "–" if np.isnan(estimate.low) else f"{number(estimate.low)} … {number(estimate.high)}"
 
 

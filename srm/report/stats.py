@@ -23,7 +23,7 @@ Statistic = Callable[..., np.ndarray]  # (values, axis) -> values without that a
 
 
 @dataclass(frozen=True)
-class SeedEstimate:
+class Estimate:
     """A number over seeds with its interval, which one seed alone does not have."""
 
     value: float
@@ -63,15 +63,15 @@ def bootstrap(strata: Sequence[np.ndarray], statistic: Statistic, draws: int = D
     return low, high
 
 
-def estimate(strata: Sequence[np.ndarray], statistic: Statistic = interquartile_mean) -> SeedEstimate:
+def estimate(strata: Sequence[np.ndarray], statistic: Statistic = interquartile_mean) -> Estimate:
     """Of runs [S_i] in strata, those that are not known left out."""
     known = [stratum[~np.isnan(stratum)] for stratum in strata]
     known = [stratum for stratum in known if len(stratum)]
     if not known:
-        return SeedEstimate(np.nan, np.nan, np.nan)
+        return Estimate(np.nan, np.nan, np.nan)
     together = np.concatenate(known)
     low, high = bootstrap(known, statistic) if len(together) > 1 else (np.nan, np.nan)
-    return SeedEstimate(float(statistic(together, axis=0)), float(low), float(high))
+    return Estimate(float(statistic(together, axis=0)), float(low), float(high))
 
 
 def band(

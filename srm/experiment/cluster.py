@@ -60,7 +60,7 @@ class RayTune:
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # why a trial was given up is written to its log
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._desk: Any = ray.remote(Desk).options(num_cpus=0, scheduling_strategy=here).remote(Path.cwd())
-        self._follower = Follower()
+        self._callback = TrialCallback()
         self._runs: set[SuiteRun] = set()
         self._thread = threading.Thread(target=self._tune, args=(every,), daemon=True)
         self._thread.start()
@@ -73,27 +73,27 @@ class RayTune:
         for word in run.words:
             files_named(Path(word))  # what is missing is refused here, not by every retry
         self._runs.add(run)
-        self._follower.queue.append(run)
+        self._callback.queue.append(run)
 
     def ended(self) -> list[tuple[SuiteRun, int]]:
-        if self._follower.error is not None:
-            raise RunError(f"Ray Tune ended before its runs: {self._follower.error}; the same command goes on")
+        if self._callback.error is not None:
+            raise RunError(f"Ray Tune ended before its runs: {self._callback.error}; the same command goes on")
         codes = []
-        while self._follower.ended:
-            run, code = self._follower.ended.popleft()
+        while self._callback.ended:
+            run, code = self._callback.ended.popleft()
             if run in self._runs:
                 self._runs.remove(run)
                 codes.append((run, code))
         return codes
 
     def stop(self) -> None:
-        self._follower.stopping = True
+        self._callback.stopping = True
         with suppress(ray.exceptions.RayError):  # the cluster is gone, which `ended` raises
             ray.get(self._desk.stop.remote())
-        self._follower.ended.extend((run, STOPPED) for run in self._runs - self._follower.begun)
+        self._callback.ended.extend((run, STOPPED) for run in self._runs - self._callback.begun)
 
     def close(self) -> None:
-        self._follower.stopping = True
+        self._callback.stopping = True
         if not self._runs:
             self._thread.join(timeout=10)  # a trial that still waits for a core is given up
         ray.shutdown()
@@ -107,7 +107,7 @@ class RayTune:
                 tune.with_resources(RunTrial, {"cpu": 1}),
                 param_space={"desk": self._desk, "every": every},
                 tune_config=tune.TuneConfig(
-                    search_alg=Queue(self._follower),
+                    search_alg=Queue(self._callback),
                     num_samples=-1,
                     trial_dirname_creator=lambda trial: trial.trial_id,
                 ),
@@ -116,12 +116,12 @@ class RayTune:
                     storage_path=self._storage,
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_frequency=1),
-                    callbacks=[self._follower],
+                    callbacks=[self._callback],
                     verbose=0,
                 ),
             ).fit()
         except Exception as error:  # in a thread nobody would see it; `ended` raises it
-            self._follower.error = error
+            self._callback.error = error
 
     def _delete_trials(self) -> None:
         """What runs have saved is here by now."""
@@ -134,7 +134,7 @@ class RayTune:
             raise RunError(f"--storage {self._storage}: {error}") from None
 
 
-class Follower(tune.Callback):
+class TrialCallback(tune.Callback):
     """What the threads of the suite and of Ray Tune tell each other."""
 
     def __init__(self) -> None:
@@ -170,14 +170,14 @@ class Follower(tune.Callback):
 class Queue(Searcher):
     """Gives Ray Tune the runs to begin, one at a time as cores get free."""
 
-    def __init__(self, follower: Follower) -> None:
+    def __init__(self, callback: TrialCallback) -> None:
         super().__init__()
-        self._follower = follower
+        self._callback = callback
 
     def suggest(self, trial_id: str) -> Any:
-        if self._follower.stopping:
+        if self._callback.stopping:
             return Searcher.FINISHED
-        return {RUN: self._follower.queue.popleft()} if self._follower.queue else None
+        return {RUN: self._callback.queue.popleft()} if self._callback.queue else None
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         pass

@@ -52,15 +52,18 @@ VERBS = {
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
-        "srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"
+        "srm.cli.learn",
+        "Learn",
+        "infer the holes of a machine from demonstrations while a policy is trained",
+        {"--envs envpool": "envpool"},
     ),
     "train": Verb(
         "srm.cli.train",
         "Train",
         "learn a policy on a task's reward or on a machine's",
-        {"--tensorboard": "tensorboard"},
+        {"--tensorboard": "tensorboard", "--envs envpool": "envpool"},
     ),
-    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
+    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does", {"--envs envpool": "envpool"}),
     "suite": Verb(
         "srm.cli.suite",
         "Suite",

@@ -27,6 +27,7 @@ from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
 from srm.experiment.learning_settings import Learning
+from srm.experiment.origin import envs_line
 from srm.experiment.run import checkpoints
 from srm.report.learning import write_report
 from srm.report.posterior import read_summary
@@ -47,6 +48,7 @@ class Learn:
         torch.set_num_threads(1)  # two threads wait for each other at every small product
         run = self._begin()
         folder = run.writer.folder
+        print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown(sys.stderr.isatty()))

@@ -23,16 +23,16 @@ from srm.chance import stream
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.origin import versions
+from srm.experiment.origin import envs_line, versions
 from srm.experiment.training import Progress as Stand
 from srm.experiment.training import Training, TrainingRun
 from srm.extras import require
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.table import Stepping, Task, find_task
 from srm.train.episodes import of_few
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
-    from srm.task.table import Task
     from srm.train.actor import Actor
 
 
@@ -56,6 +56,7 @@ class Train:
         )  # two threads wait for each other at every small product, 3 to 10 times slower if shared
         run = self._begin()
         folder = run.writer.folder
+        print(envs_line(find_task(run.training.task).env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress(run.frames, sys.stderr.isatty()))
@@ -107,6 +108,8 @@ class Eval:
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
     """of the worlds and actions; never those of training"""
+    envs: Stepping = "auto"
+    """who steps the envs, as with `srm train`, whatever the run was trained in"""
     json: bool = False
     """print JSON"""
     replays: Path | None = None
@@ -125,7 +128,7 @@ class Eval:
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
-        task = trained.environment(self.env)
+        task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
@@ -140,9 +143,10 @@ class Eval:
             "length": mean_estimate(found.length),
         }
         if self.json:
-            about = {"env_id": task.env_id, "episodes": len(found), "play": self.play}
+            about = {"env_id": task.env_id, "envs": worlds.stepped_by, "episodes": len(found), "play": self.play}
             print(json.dumps(about | {name: asdict(estimate) for name, estimate in told.items()}, indent=2))
         else:
+            print(envs_line(task.env_id, worlds.stepped_by))
             print(f"{task.env_id}, {len(found)} episodes, {self.play} actions; mean [95 % interval]")
             for name, estimate in told.items():
                 print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")

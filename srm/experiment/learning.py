@@ -89,7 +89,7 @@ class LearningRun:
         self, learning: Learning, machine: Machine, shown: Demonstrations, checkpoint: Checkpoint | None
     ) -> None:
         self.learning, self.machine, self.demonstrations = learning, machine, shown
-        self.task = find_task(learning.task)
+        self.task = find_task(learning.task).using(learning.envs)
         self.inference = HoleInference.of(
             learning.infer,
             self.task,
@@ -126,7 +126,7 @@ class LearningRun:
         machine, shown = read_inputs(learning)
         refuse_taken(folder)
         run = LearningRun(learning, machine, shown, None)
-        config = {"kind": "learn", "learning": to_plain(learning), **origin(run.task.env_id)}
+        config = {"kind": "learn", "learning": to_plain(learning), **origin(run.task.env_id, run.stepped_by)}
         run._writer = RunWriter.create(
             folder, config, {MACHINE: str(machine)}, lambda part: demos.save(shown, part / DEMONSTRATIONS)
         )
@@ -154,6 +154,10 @@ class LearningRun:
     def writer(self) -> RunWriter:
         assert self._writer is not None
         return self._writer
+
+    @property
+    def stepped_by(self) -> str:
+        return self.learner.player.worlds.stepped_by
 
     def rounds(self) -> Generator[Stand, None, None]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""

@@ -43,7 +43,7 @@ from srm.machine.model import Machine, held_to
 from srm.machine.parse import find_machine, load
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
-from srm.task.table import Task, find_task
+from srm.task.table import Stepping, Task, find_task
 from srm.train.episodes import Recent
 from srm.train.learner import Learner, NotFinite, Pay, load_weights
 from srm.train.loop import task_pay, train
@@ -81,6 +81,8 @@ class Training:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
+    envs: Stepping = "auto"
+    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
@@ -142,7 +144,7 @@ class TrainingRun:
         machine, shown = read_inputs(training)
         refuse_taken(folder)
         run = TrainingRun(training, machine, shown, None)
-        config = {"kind": "train", "training": to_plain(training), **origin(task.env_id)}
+        config = {"kind": "train", "training": to_plain(training), **origin(task.env_id, run.stepped_by)}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if shown is None else lambda part: demos.save(shown, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -173,6 +175,10 @@ class TrainingRun:
     def writer(self) -> RunWriter:
         assert self._writer is not None
         return self._writer
+
+    @property
+    def stepped_by(self) -> str:
+        return self.learner.player.worlds.stepped_by
 
     def rounds(self) -> Generator[Progress]:
         """Trains to the end. Closed early, it saves a checkpoint and can be resumed."""
@@ -251,7 +257,7 @@ def make_learner(
     training: Training, machine: Machine | None, shown: Demonstrations | None, began: int
 ) -> tuple[Learner, Pay]:
     """A fresh learner in worlds of its own, and what pays it. `began`: the round after which the run goes on."""
-    task = find_task(training.task)
+    task = find_task(training.task).using(training.envs)
     # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(training.seed, f"resumed at {began}").integers(2**31)) if began else training.seed
     worlds = task.make_worlds(training.learning.ppo.worlds, seed)

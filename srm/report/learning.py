@@ -72,6 +72,7 @@ def _header(run: LearningRun) -> Markup:
         tag("p", "Symbolic reward machines · learning run", class_="kind"),
         tag("h1", run.task, " ", tag("span", run.folder.resolve().name, class_="run")),
         tag("p", _sentence(run), class_="outcome"),
+        tag("p", f"Envs: {run.config['envs']}.", class_="command") if run.config.get("envs") else None,
         tag("dl", *_figures(run), class_="figures"),
         tag("p", tag("code", _command(run)), class_="command") if run.config.get("command") else None,
     )

@@ -112,6 +112,7 @@ def _header(folder: Path, config: Mapping[str, Any], summary: Summary) -> Markup
         tag("h1", summary.machine, " ", tag("span", folder.resolve().name, class_="run")),
         warning(summary),
         tag("p", _sentence(config, summary), class_="outcome"),
+        tag("p", f"Envs: {config['envs']}.", class_="command") if config.get("envs") else None,
         tag(
             "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in figures.items()), class_="figures"
         ),

@@ -1,7 +1,9 @@
 """Layouts by an environment of MiniGrid itself, for the compiled rules (`srm.task.grid` says what the arrays are).
 
-Every episode has a new layout: `_gen_grid` is called for it, with the environment's own random numbers, and what it laid out is copied. That takes
-LAYOUT_TIMES
+Every episode has a new layout, so that none can be learnt by heart: `_gen_grid` is called for it, with the environment's own random numbers, and
+what it laid out is copied. One takes 23 (Empty-8x8) to 412 microseconds (MultiRoom-N6), the observation of `reset` left out. With random
+actions that makes 455,000 steps a second of MultiRoom-N2-S4 (11,000 by Gymnasium, 90,000 by EnvPool) and 299,000 of MultiRoom-N6; if every episode of
+N2-S4 took 10 steps, 121,000, which is still ten times what a learner asks for. So layouts are neither kept nor drawn ahead.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -32,7 +32,9 @@ from srm.task import grid
 from srm.task.layouts import GridStart, LayoutSource, rules_of
 from srm.trajectory import Mask, Numbers, Rollout, Views
 
-Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
+if TYPE_CHECKING:
+    from srm.task.table import Stepping
+
 COMPILED, OWN_LAYOUTS = (
     "MiniGrid's rules and layouts, compiled",
     "MiniGrid's rules compiled, layouts by the environment itself",
@@ -89,7 +91,8 @@ def make_worlds(env_id: str, count: int, seed: int, envs: Stepping = "auto") -> 
         why = rules
     wrappers = [ShowPlace] if isinstance(env, ShowPlace) else []
     env.close()
-    with _refusals(env_id):
+    with warnings.catch_warnings(), _refusals(env_id):
+        warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
     worlds = GymnasiumWorlds(vector, seed, env_id=env_id)
     if wrappers:
@@ -112,6 +115,11 @@ def make_environment(env_id: str) -> gymnasium.Env:
     parts = seen.spaces if isinstance(seen, gymnasium.spaces.Dict) else {}
     shows_place = isinstance(env.unwrapped, MiniGridEnv) and "image" in parts and "place" not in parts
     return ShowPlace(env) if shows_place else env
+
+
+def stepper_of(env: gymnasium.Env) -> str:
+    """Who steps an environment of `make_environment`."""
+    return "MiniGrid itself" if isinstance(env, ShowPlace) else "Gymnasium"
 
 
 @contextmanager

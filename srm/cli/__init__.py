@@ -55,15 +55,15 @@ VERBS = {
         "srm.cli.learn",
         "Learn",
         "infer the holes of a machine from demonstrations while a policy is trained",
-        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
+        {"--tensorboard": "tensorboard", "--wandb": "wandb", "--envs envpool": "envpool"},
     ),
     "train": Verb(
         "srm.cli.train",
         "Train",
         "learn a policy on a task's reward or on a machine's",
-        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
+        {"--tensorboard": "tensorboard", "--wandb": "wandb", "--envs envpool": "envpool"},
     ),
-    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
+    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does", {"--envs envpool": "envpool"}),
     "suite": Verb(
         "srm.cli.suite",
         "RunSuite",

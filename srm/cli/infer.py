@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from srm.experiment.origin import envs_line, stepped_by
 from srm.experiment.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
 from srm.experiment.run import LEARNT, refuse_taken
 
@@ -41,6 +42,7 @@ class Infer:
         refuse_taken(folder, resumable=False)
         with _patience(f"inferring {len(inputs.machine.holes)} holes of machine {inputs.machine.name} ..."):
             posterior = infer_holes(asked, inputs)
+        print(envs_line(inputs.task.env_id, stepped_by(inputs.task)), file=sys.stderr)
         write_inference(folder, asked, inputs, posterior)
         page = write_posterior_report(folder)
         print("\n".join(lines(inputs, posterior)))

@@ -27,6 +27,7 @@ from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.learning_settings import Learning, learning_of
+from srm.experiment.origin import envs_line
 from srm.experiment.rule_rates import rates_text
 from srm.experiment.run import CHECK, LEARNT, POSTERIOR
 from srm.experiment.runner import Progress, Run
@@ -51,6 +52,7 @@ class Learn:
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
+        print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(progress_shown(sys.stderr.isatty()))

@@ -25,17 +25,17 @@ from srm.cli.boards import Boards
 from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.origin import versions
+from srm.experiment.origin import envs_line, versions
 from srm.experiment.rule_rates import rates_text
 from srm.experiment.runner import Progress, Run
 from srm.experiment.training import Training, training_of
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.table import Stepping, Task
 from srm.train.episodes import of_few
 from srm.train.evaluation import evaluate
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
-    from srm.task.table import Task
     from srm.train.actor import Actor
 
 
@@ -59,6 +59,7 @@ class Train:
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
+        print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(progress_shown(run.frames, sys.stderr.isatty()))
@@ -110,6 +111,8 @@ class Eval:
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
     """of the worlds and actions; never those of training"""
+    envs: Stepping = "auto"
+    """who steps the envs, as with `srm train`, whatever the run was trained in"""
     json: bool = False
     """print JSON"""
     replays: Path | None = None
@@ -128,7 +131,7 @@ class Eval:
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
-        task = trained.environment(self.env)
+        task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
@@ -143,9 +146,10 @@ class Eval:
             "length": mean_estimate(played.length),
         }
         if self.json:
-            about = {"env_id": task.env_id, "episodes": len(played), "play": self.play}
+            about = {"env_id": task.env_id, "envs": worlds.stepped_by, "episodes": len(played), "play": self.play}
             print(json.dumps(about | {name: asdict(estimate) for name, estimate in estimates.items()}, indent=2))
         else:
+            print(envs_line(task.env_id, worlds.stepped_by))
             print(f"{task.env_id}, {len(played)} episodes, {self.play} actions; mean [95 % interval]")
             for name, estimate in estimates.items():
                 print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")

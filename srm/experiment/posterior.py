@@ -23,7 +23,7 @@ import tyro
 
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.experiment.config import to_plain
-from srm.experiment.origin import origin
+from srm.experiment.origin import origin, stepped_by
 from srm.experiment.run import (
     CONFIG,
     DEMONSTRATIONS,
@@ -198,7 +198,9 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     demonstrations = inputs.demonstrations
     summary = to_json(posterior, inputs.task.vocabulary(), demonstrations.trajectories)
     texts = {
-        CONFIG: config_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
+        CONFIG: config_json(
+            {"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id, stepped_by(inputs.task))}
+        ),
         MACHINE: str(inputs.machine),
         LEARNT: str(held_to(posterior.concrete, posterior.constraint)),
         POSTERIOR: json.dumps(summary) + "\n",

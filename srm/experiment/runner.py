@@ -82,7 +82,7 @@ class Run:
         task: Task | None = None,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = task or find_task(settings.task)
+        self.task = (task or find_task(settings.task)).using(settings.envs)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
         self.learner = _make_learner(settings, self.task, demonstrations, self._first)
@@ -108,7 +108,7 @@ class Run:
         refuse_taken(folder)
         run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
-        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, typed=given is None)}
+        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if demonstrations is None else lambda part: demos.save(demonstrations, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -143,6 +143,10 @@ class Run:
     @property
     def folder(self) -> Path:
         return self.writer.folder
+
+    @property
+    def stepped_by(self) -> str:
+        return self.learner.player.envs.stepped_by
 
     def rounds(self) -> Generator[Progress]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""

@@ -24,7 +24,7 @@ from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine, held_to
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
-from srm.task.table import Task, find_task
+from srm.task.table import Stepping, Task, find_task
 from srm.train.learner import Learner, Pay
 from srm.train.loop import Round, task_pay, train
 from srm.train.make import LearnerConfig
@@ -62,6 +62,8 @@ class Training:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
+    envs: Stepping = "auto"
+    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)

@@ -17,7 +17,7 @@ from srm.report.html.markup import Markup, tag
 from srm.report.html.numbers import counted, whole
 from srm.report.html.page import Section, page
 from srm.report.html.parts import figures
-from srm.report.run.parts import REPORT, command_line, configuration, drawing
+from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
 from srm.report.run.posterior import BY_EVIDENCE, posterior_sections, warning
 from srm.report.run.summary import read_summary, refuse_other_machine
 
@@ -62,6 +62,7 @@ def _header(folder: Path, config: Mapping[str, Any], summary: Summary) -> Markup
         tag("h1", summary.machine, " ", tag("span", folder.resolve().name, class_="run")),
         warning(summary),
         tag("p", _sentence(config, summary), class_="outcome"),
+        envs_line(config),
         figures(values),
         command_line(config),
     )

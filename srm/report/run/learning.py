@@ -22,7 +22,7 @@ from srm.report.html.parts import figures
 from srm.report.run.checks import findings, margin_table, summary
 from srm.report.run.holes import posterior_table
 from srm.report.run.paid import paid_tables
-from srm.report.run.parts import REPORT, command_line, configuration, drawing
+from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
 from srm.report.run.read import SAMPLED, SURE, Columns, LearningRun, evenly, read_run
 
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
@@ -70,6 +70,7 @@ def _header(run: LearningRun) -> Markup:
         tag("p", "Symbolic reward machines · learning run", class_="kind"),
         tag("h1", run.task, " ", tag("span", run.folder.resolve().name, class_="run")),
         tag("p", _sentence(run), class_="outcome"),
+        envs_line(run.config),
         figures(_figures(run)),
         command_line(run.config),
     )

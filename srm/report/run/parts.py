@@ -29,6 +29,11 @@ def command_line(config: Mapping[str, Any]) -> Markup | None:
     return tag("p", tag("code", command if isinstance(command, str) else shlex.join(command)), class_="command")
 
 
+def envs_line(config: Mapping[str, Any]) -> Markup | None:
+    """Who stepped the envs, where that is recorded."""
+    return tag("p", f"Envs: {config['envs']}.", class_="command") if config.get("envs") else None
+
+
 def configuration(
     settings: Mapping[str, Any], versions: Mapping[str, Any], machine: Machine, more: Markup | None = None
 ) -> Section:

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import torch
 import tyro
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
-from srm.cli.infer import known_of
-from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun, Stand
+from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun
 from srm.experiment.learning_settings import Learning
 from srm.experiment.run import checkpoints
+from srm.interrupt import stop_on_interrupt
+from srm.report.known import known_of
 from srm.report.learning import write_report
 from srm.report.posterior import read_summary
+from srm.report.progress import shown_progress
 from srm.train.episodes import of_few
+from srm.train.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -43,13 +38,13 @@ class Learn:
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
 
+    @one_thread()
     def run(self) -> int:
-        torch.set_num_threads(1)  # two threads wait for each other at every small product
         run = self._begin()
         folder = run.writer.folder
         with ExitStack() as stack:
             stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(shown(sys.stderr.isatty()))
+            show = stack.enter_context(shown_progress())
             rounds = run.rounds()
             stack.callback(rounds.close)  # leaves a checkpoint
             for stand in rounds:
@@ -114,71 +109,3 @@ def _folder(learning: Learning) -> Path:
     folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())
-
-
-@contextmanager
-def shown(live: bool) -> Iterator[Callable[[Stand], None]]:
-    """The holes as they settle, on a terminal; elsewhere a line every ten seconds."""
-    if not live:
-        yield _lines()
-        return
-    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as display:
-        yield lambda stand: display.update(picture(stand))
-
-
-def picture(stand: Stand) -> Group:
-    """Progress, return, and every hole with its spread as a mark on a common scale."""
-    row = stand.row
-    left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
-    head = Table.grid(padding=(0, 2))
-    head.add_row(
-        ProgressBar(total=stand.frames, completed=row["frames"], width=40),
-        f"{row['frames']:,.0f} of {stand.frames:,} frames",
-        f"{stand.speed:,.0f}/s",
-        f"{left / 60:.0f} min {left % 60:02.0f} s left at most",
-    )
-    reached, success = (_number(row[name]) for name in ("return", "success"))
-    holes = Table.grid(padding=(0, 1))
-    widest = max(1e-9, *(abs(v) + s for v, s in zip(stand.belief.mode, stand.belief.spread, strict=True)))
-    for name, value, spread in zip(stand.holes, stand.belief.mode, stand.belief.spread, strict=True):
-        holes.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
-    return Group(head, Text(f"return {reached}   success {success}{of_few(stand.counted)}", style="bold"), holes)
-
-
-def _mark(value: float, spread: float, widest: float, half: int = 20) -> Text:
-    """The hole on a line from -widest to widest: `|` at nothing, a bar for the spread, a dot for the value."""
-
-    def at(x: float) -> int:
-        return max(0, min(2 * half, round(half + half * x / widest)))
-
-    cells = [" "] * (2 * half + 1)
-    for i in range(at(value - spread), at(value + spread) + 1):
-        cells[i] = "─"
-    cells[half] = "│"
-    cells[at(value)] = "●"
-    return Text("".join(cells), style="green" if value > 0 else "red" if value < 0 else "dim")
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3f}"
-
-
-def _lines() -> Callable[[Stand], None]:
-    last = float("-inf")
-
-    def show(stand: Stand) -> None:
-        nonlocal last
-        if time.monotonic() - last < 10:
-            return
-        last = time.monotonic()
-        row = stand.row
-        left = max(0.0, stand.frames - row["frames"]) / max(stand.speed, 1e-9)
-        holes = "  ".join(f"{name} {value:+.2f}" for name, value in zip(stand.holes, stand.belief.mode, strict=True))
-        print(
-            f"{row['frames']:.0f}/{stand.frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}{of_few(stand.counted)}  "
-            f"{left:.0f} s left at most  {holes}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show

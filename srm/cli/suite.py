@@ -20,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from srm.cli import parse
-from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError, SrmError
 from srm.experiment.conduct import RowStand, conduct
 from srm.experiment.rows import Row, claimed, rows_of
@@ -28,6 +27,7 @@ from srm.experiment.scale import Executor, Local, OnRay
 from srm.experiment.suite import Curve
 from srm.experiment.suite import Suite as Plan
 from srm.experiment.suites import SUITES, find_suite
+from srm.interrupt import stop_on_interrupt
 
 STYLES = {"running": "bold", "finished": "green", "failed": "red", "blocked": "red", "stopped": "yellow"}
 EVERY = 20.0  # seconds between two lines where there is no terminal

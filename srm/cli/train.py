@@ -6,34 +6,32 @@ import cProfile
 import json
 import pstats
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import torch
 import tyro
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from srm.chance import stream
-from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import versions
-from srm.experiment.training import Progress as Stand
-from srm.experiment.training import Training, TrainingRun
+from srm.experiment.training import Progress, Training, TrainingRun
 from srm.extras import require
+from srm.interrupt import stop_on_interrupt
+from srm.report.progress import shown_progress
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.train.episodes import of_few
+from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
+    from srm.experiment.evaluation import ActionChoice
+    from srm.experiment.policy import Trained
     from srm.task.table import Task
-    from srm.train.actor import Actor
 
 
 @dataclass(frozen=True)
@@ -50,15 +48,13 @@ class Train:
     profile: bool = False
     """tell where the time went, and write profile.txt into the run"""
 
+    @one_thread()
     def run(self) -> int:
-        torch.set_num_threads(
-            1
-        )  # two threads wait for each other at every small product, 3 to 10 times slower if shared
         run = self._begin()
         folder = run.writer.folder
         with ExitStack() as stack:
             stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(shown_progress(run.frames, sys.stderr.isatty()))
+            show = stack.enter_context(shown_progress())
             board = stack.enter_context(tensorboard(folder)) if self.tensorboard else None
             if self.profile:
                 stack.enter_context(profiled(folder / "profile.txt"))
@@ -117,49 +113,35 @@ class Eval:
         ZERO_OR_MORE.refuse_outside(self, "--", "seed")
 
     def run(self) -> int:
+        from srm.experiment.evaluation import evaluate_policy
         from srm.experiment.policy import read_policy
-        from srm.train.actor import Actor
-        from srm.train.trial import mean_estimate, share_estimate, trial
 
-        torch.set_num_threads(1)
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
         task = trained.environment(self.env)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
-        worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
-        net = trained.net(worlds)
-        found = trial(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
-        worlds.close()
+        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed)
         if self.replays is not None:
-            save_replays(task, Actor(net, self.seed, greedy=self.play == "greedy"), self.seed, self.replays)
-        told = {
-            "return": mean_estimate(found.total),
-            "success": share_estimate(found.solved),
-            "length": mean_estimate(found.length),
-        }
-        if self.json:
-            about = {"env_id": task.env_id, "episodes": len(found), "play": self.play}
-            print(json.dumps(about | {name: asdict(estimate) for name, estimate in told.items()}, indent=2))
-        else:
-            print(f"{task.env_id}, {len(found)} episodes, {self.play} actions; mean [95 % interval]")
-            for name, estimate in told.items():
-                print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")
+            save_replays(trained, task, self.play, self.seed, self.replays)
+        print(json.dumps(evaluation.to_json(), indent=2) if self.json else evaluation)
         return 0
 
 
-EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
-
-
-def save_replays(task: Task, actor: Actor, seed: int, path: Path, count: int = 10) -> None:
+def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, path: Path, count: int = 10) -> None:
     """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
     from srm.task.demos import save
     from srm.task.record import play
+    from srm.train.actor import Actor
 
+    envs = task.make_worlds(1, seed)
+    actor = Actor(trained.net(envs), seed, greedy=how == "greedy")
+    envs.close()
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
-    played = tuple(play(env, actor, world_seed) for world_seed in seeds)
+    with one_thread():
+        played = tuple(play(env, actor, world_seed) for world_seed in seeds)
     env.close()
     save(Demonstrations(task.name, task.env_id, task.words.name, versions(), tuple(seeds), played), path)
 
@@ -174,61 +156,16 @@ def _number(value: float | None) -> str:
 
 
 @contextmanager
-def shown_progress(frames: int, live: bool) -> Iterator[Callable[[Stand], None]]:
-    """A bar on a terminal; elsewhere a line every ten seconds."""
-    if not live:
-        yield _lines(frames)
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]:,.0f} frames/s  return {task.fields[reached]}  success {task.fields[success]}"),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=frames, speed=0.0, reached="-", success="-", note="")
-
-        def show(stand: Stand) -> None:
-            reached, success = (_number(stand.row[name]) for name in ("return", "success"))
-            completed = int(stand.row["frames"])
-            note = of_few(stand.counted).strip()
-            bar.update(task, completed=completed, speed=stand.speed, reached=reached, success=success, note=note)
-
-        yield show
-
-
-def _lines(frames: int) -> Callable[[Stand], None]:
-    last = float("-inf")
-
-    def show(stand: Stand) -> None:
-        nonlocal last
-        if time.monotonic() - last < 10:
-            return
-        last = time.monotonic()
-        row = stand.row
-        left = max(0.0, frames - row["frames"]) / max(stand.speed, 1e-9)
-        print(
-            f"{int(row['frames'])}/{frames} frames  {stand.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}{of_few(stand.counted)}  {left:.0f} s left",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show
-
-
-@contextmanager
-def tensorboard(folder: Path) -> Iterator[Callable[[Stand], None]]:
+def tensorboard(folder: Path) -> Iterator[Callable[[Progress], None]]:
     require("tensorboard", "--tensorboard")
     from torch.utils.tensorboard import SummaryWriter
 
     writer = SummaryWriter(str(folder / "tensorboard"))
 
-    def write(stand: Stand) -> None:
-        for name, value in stand.row.items():
+    def write(progress: Progress) -> None:
+        for name, value in progress.row.items():
             if name not in ("round", "frames") and value == value:
-                writer.add_scalar(name, value, int(stand.row["frames"]))
+                writer.add_scalar(name, value, int(progress.row["frames"]))
 
     try:
         yield write

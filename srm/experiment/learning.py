@@ -32,6 +32,7 @@ from srm.errors import RunError
 from srm.evaluate.batched import assignment_of
 from srm.experiment.config import to_plain
 from srm.experiment.episodes import EPISODES, record_episodes
+from srm.experiment.given import Given
 from srm.experiment.inference import HoleInference, check_solution
 from srm.experiment.learning_settings import Learning, constraint_of, learning_of, read_inputs
 from srm.experiment.origin import origin
@@ -64,7 +65,7 @@ from srm.machine.check import check
 from srm.machine.model import Machine
 from srm.machine.parse import load
 from srm.task import demos
-from srm.task.table import find_task
+from srm.task.table import Task, find_task
 from srm.train.actor import Actor
 from srm.train.episodes import EpisodeBook, Recent
 from srm.train.learner import NotFinite
@@ -86,10 +87,15 @@ class LearningRun:
     """One run under way."""
 
     def __init__(
-        self, learning: Learning, machine: Machine, shown: Demonstrations, checkpoint: Checkpoint | None
+        self,
+        learning: Learning,
+        machine: Machine,
+        shown: Demonstrations,
+        checkpoint: Checkpoint | None,
+        task: Task | None = None,
     ) -> None:
         self.learning, self.machine, self.demonstrations = learning, machine, shown
-        self.task = find_task(learning.task)
+        self.task = task or find_task(learning.task)
         self.inference = HoleInference.of(
             learning.infer,
             self.task,
@@ -121,25 +127,27 @@ class LearningRun:
             self._load(checkpoint)
 
     @staticmethod
-    def begin(learning: Learning, folder: Path) -> LearningRun:
+    def begin(learning: Learning, folder: Path, given: Given | None = None) -> LearningRun:
         """A new run; what cannot be learnt makes no folder."""
-        machine, shown = read_inputs(learning)
+        machine, shown = read_inputs(learning, given)
         refuse_taken(folder)
-        run = LearningRun(learning, machine, shown, None)
-        config = {"kind": "learn", "learning": to_plain(learning), **origin(run.task.env_id)}
+        run = LearningRun(learning, machine, shown, None, given.task if given else None)
+        about = origin(run.task.env_id, typed=given is None)
+        config = {"kind": "learn", "learning": to_plain(learning), **about}
         run._writer = RunWriter.create(
             folder, config, {MACHINE: str(machine)}, lambda part: demos.save(shown, part / DEMONSTRATIONS)
         )
         return run
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0) -> LearningRun:
+    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> LearningRun:
         """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         learning = learning_of(folder)
         refuse_finished(folder, frames)
-        machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, find_task(learning.task))
+        task = task or find_task(learning.task)
+        machine, shown = load(folder / MACHINE), demos.load(folder / DEMONSTRATIONS, task)
         writer, checkpoint = RunWriter.resume(folder)
-        run = LearningRun(learning, machine, shown, checkpoint)
+        run = LearningRun(learning, machine, shown, checkpoint, task)
         run._writer = writer
         if frames:
             run.frames, run._asked = frames, True

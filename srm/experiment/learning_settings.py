@@ -10,6 +10,7 @@ import tyro
 
 from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain
+from srm.experiment.given import Given
 from srm.experiment.inference import Way
 from srm.experiment.run import (
     read_config,
@@ -98,17 +99,19 @@ def learning_of(folder: Path) -> Learning:
     return from_plain(Learning, config.get("learning"), str(folder / "config.json"))
 
 
-def read_inputs(learning: Learning) -> tuple[Machine, Demonstrations]:
+def read_inputs(learning: Learning, given: Given | None = None) -> tuple[Machine, Demonstrations]:
     """The machine with its holes open, and the demonstrations. What cannot be learnt is refused."""
     learning.refuse_idle_flags()
     learning.learning.refuse_idle_parts()
-    task = find_task(learning.task)
-    machine = find_machine(learning.machine or _first_machine(task), {task.words.name: task.words}).opened()
+    given = given or Given()
+    task = given.task or find_task(learning.task)
+    machine = given.machine or find_machine(learning.machine or _first_machine(task), {task.words.name: task.words})
+    machine = machine.opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
     learning.learning.refuse_cloning()
     refuse_unfit(machine, task.words, learning.constraint)
-    return machine, demos.choose(task, learning.demos, learning.count)
+    return machine, given.demonstrations or demos.choose(task, learning.demos, learning.count)
 
 
 def _first_machine(task: Task) -> str:

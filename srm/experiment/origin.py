@@ -12,8 +12,10 @@ from typing import Any
 from srm.extras import DISTRIBUTION, is_missing
 
 
-def origin(env_id: str) -> dict[str, Any]:
-    return {"env_id": env_id, "versions": versions(), "command": command(sys.argv[1:])}
+def origin(env_id: str, *, typed: bool = True) -> dict[str, Any]:
+    """`typed`: on the command line. What a program in Python asked for cannot be typed again."""
+    known = {"env_id": env_id, "versions": versions()}
+    return {**known, "command": command(sys.argv[1:])} if typed else known
 
 
 def command(arguments: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from srm.chance import stream
 from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain, to_plain
+from srm.experiment.given import Given
 from srm.experiment.origin import origin
 from srm.experiment.run import (
     DEMONSTRATIONS,
@@ -118,11 +119,13 @@ class TrainingRun:
         machine: Machine | None,
         shown: Demonstrations | None,
         checkpoint: Checkpoint | None,
+        task: Task | None = None,
     ) -> None:
         self.training = training
+        task = task or find_task(training.task)
         began = 0 if checkpoint is None else int(checkpoint.state["round"])
-        self.learner, self._pay = make_learner(training, machine, shown, began)
-        self.frames = training.frames or find_task(training.task).frames
+        self.learner, self._pay = make_learner(training, machine, shown, began, task)
+        self.frames = training.frames or task.frames
         state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
         self._recent = Recent(past=state.get("recent"))
         self._seconds = float(state.get("seconds", 0.0))
@@ -136,13 +139,14 @@ class TrainingRun:
             begin_as(self.learner, policy_file(training.from_run))
 
     @staticmethod
-    def begin(training: Training, folder: Path) -> TrainingRun:
+    def begin(training: Training, folder: Path, given: Given | None = None) -> TrainingRun:
         """A new run; what cannot be trained makes no folder."""
-        task = find_task(training.task)
-        machine, shown = read_inputs(training)
+        task = (given.task if given else None) or find_task(training.task)
+        machine, shown = read_inputs(training, given)
         refuse_taken(folder)
-        run = TrainingRun(training, machine, shown, None)
-        config = {"kind": "train", "training": to_plain(training), **origin(task.env_id)}
+        run = TrainingRun(training, machine, shown, None, task)
+        about = origin(task.env_id, typed=given is None)
+        config = {"kind": "train", "training": to_plain(training), **about}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if shown is None else lambda part: demos.save(shown, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -151,16 +155,17 @@ class TrainingRun:
         return run
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0) -> TrainingRun:
+    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> TrainingRun:
         """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         training = training_of(folder)
         refuse_finished(folder, frames)
+        task = task or find_task(training.task)
         machine = load(folder / MACHINE) if training.paid_by_machine else None
         shown = None
         if training.from_demonstrations:
-            shown = demos.load(folder / DEMONSTRATIONS, find_task(training.task))
+            shown = demos.load(folder / DEMONSTRATIONS, task)
         writer, checkpoint = RunWriter.resume(folder)
-        run = TrainingRun(training, machine, shown, checkpoint)
+        run = TrainingRun(training, machine, shown, checkpoint, task)
         run._writer, run._asked = writer, frames or run._asked
         run.frames = run._asked or run.frames
         if run._recent.reached(run._goal):
@@ -248,10 +253,9 @@ class TrainingRun:
 
 
 def make_learner(
-    training: Training, machine: Machine | None, shown: Demonstrations | None, began: int
+    training: Training, machine: Machine | None, shown: Demonstrations | None, began: int, task: Task
 ) -> tuple[Learner, Pay]:
     """A fresh learner in worlds of its own, and what pays it. `began`: the round after which the run goes on."""
-    task = find_task(training.task)
     # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(training.seed, f"resumed at {began}").integers(2**31)) if began else training.seed
     worlds = task.make_worlds(training.learning.ppo.worlds, seed)
@@ -297,14 +301,17 @@ def training_of(folder: Path) -> Training:
     return from_plain(Training, config.get("training"), str(folder / "config.json"))
 
 
-def read_inputs(training: Training) -> tuple[Machine | None, Demonstrations | None]:
+def read_inputs(training: Training, given: Given | None = None) -> tuple[Machine | None, Demonstrations | None]:
     """The machine that pays and the demonstrations to imitate, where there are any. What cannot be trained is refused."""
     refuse_idle_flags(training)
-    task = find_task(training.task)
+    given = given or Given()
+    task = given.task or find_task(training.task)
     if training.from_run is not None:
         policy_file(training.from_run)  # refused if there is none
-    machine = _machine(training, task) if training.paid_by_machine else None
-    shown = demos.choose(task, training.demos, training.count) if training.from_demonstrations else None
+    machine = _machine(training, task, given.machine) if training.paid_by_machine else None
+    shown = None
+    if training.from_demonstrations:
+        shown = given.demonstrations or demos.choose(task, training.demos, training.count)
     return machine, shown
 
 
@@ -327,9 +334,9 @@ def refuse_idle_flags(training: Training) -> None:
             raise SettingError(f"{flag} would change nothing: it needs {needs}; give that, or leave {flag} out")
 
 
-def _machine(training: Training, task: Task) -> Machine:
+def _machine(training: Training, task: Task, given: Machine | None) -> Machine:
     """What pays, with every hole filled."""
-    machine = find_machine(training.reward, {task.words.name: task.words})
+    machine = given or find_machine(training.reward, {task.words.name: task.words})
     if training.holes == "written":
         machine.values()  # refused if one is missing
     elif not machine.holes:

@@ -13,10 +13,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import ONE, Form, add, exact, expand, scale
 from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
+from srm.machine.words import VOCABULARIES, Words
+
+if TYPE_CHECKING:
+    from srm.machine.checks.report import Report
 
 ZERO = Number(0.0)
 
@@ -330,6 +335,25 @@ class Machine:
         from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them
 
         return machine_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The drawing, in a notebook."""
+        from srm.machine.draw import svg  # draws models, so it cannot be imported before them
+
+        return svg(self)
+
+    def check(self, words: Words | None = None, constraint: str | None = None) -> Report:
+        """What can be proved about the machine before any training: `print` it, or let a notebook show it.
+
+        `words`: the vocabulary it is written in; the one it names, where that ships, unless given.
+        `constraint`: the name of the one to assume, or "none"; its first unless given.
+        """
+        from srm.machine.check import check  # loads Z3, which nothing else here needs
+
+        return check(self, words or VOCABULARIES.get(self.words or ""), constraint)
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

@@ -16,9 +16,10 @@ from srm.errors import RunError
 from srm.experiment.run import write_bytes
 from srm.report.collect import Curve, Run
 from srm.report.compare import Comparison, Measured, MeasuredPanel, hole_extent, hole_values
-from srm.report.figures import write_figures
+from srm.report.figures import curves_figure, write_figures
 from srm.report.learning import REPORT
 from srm.report.markup import Markup, join, table, tag
+from srm.report.notebook import display, figure_svg
 from srm.report.numbers import counted, duration, number, whole
 from srm.report.page import Section, page
 from srm.report.series import panel_data, profile_data
@@ -52,6 +53,13 @@ def comparison_page(comparison: Comparison, out: Path, files: Sequence[str] = ()
     }
     sections = [section for section in _sections(comparison, out, files) if section is not None]
     return page(_title(comparison), _header(comparison), sections, SCRIPTS, data)
+
+
+def comparison_display(comparison: Comparison) -> str:
+    """What it shows of itself in a notebook: the head of the page, the curves and the final returns."""
+    drawn = [panel for panel in comparison.panels if any(curve.by_frames.seeds.any() for curve in panel.curves)]
+    curves = (figure_svg(curves_figure(panel)) for panel in drawn)
+    return display(_header(comparison), *curves, tag("h3", "Final returns"), *_finals(comparison))
 
 
 # The head of the page

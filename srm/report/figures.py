@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srm.errors import RunError
 from srm.experiment.run import write_bytes
 from srm.report.compare import Comparison, MeasuredPanel, hole_extent, hole_values
 from srm.report.stats import Band
@@ -79,6 +80,16 @@ def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
+
+
+def curves_figure(panel: MeasuredPanel) -> Figure:
+    """The curves of one environment, in the style of these figures."""
+    from matplotlib import rc_context
+
+    if not any(curve.by_frames.seeds.any() for curve in panel.curves):
+        raise RunError(f"no run in {panel.env_id} has a return yet; try again later")
+    with rc_context(STYLE):
+        return _curves(panel)
 
 
 def _curves(panel: MeasuredPanel) -> Figure:

@@ -6,7 +6,7 @@ and of an action.
 
 from __future__ import annotations
 
-from srm.machine.words import Attribute, Balance, Event, Words
+from srm.machine.words import VOCABULARIES, Attribute, Balance, Event, Words
 
 EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA = range(1, 10)  # types of a cell; 0 is not seen
 OPEN, CLOSED, LOCKED = 0, 1, 2  # states of a door
@@ -50,3 +50,4 @@ BALANCES = (
 )
 
 MINIGRID_WORDS = Words("minigrid", EVENTS, ATTRIBUTES, (), BALANCES)
+VOCABULARIES[MINIGRID_WORDS.name] = MINIGRID_WORDS

@@ -1,0 +1,45 @@
+"""Parts of our pages inside somebody else's: what an object shows of itself in a notebook.
+
+The style is that of the pages, nested so that it holds for our part alone. Nothing here needs a script.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from srm.report.figures import ABOUT, STYLE
+from srm.report.markup import Markup, join, tag
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CLASS = "srm-display"
+
+
+def display(*parts: Markup | None) -> str:
+    return tag("div", tag("style", _style()), join(parts), class_=CLASS)
+
+
+@cache
+def _style() -> Markup:
+    """page.css, with what it says of the whole page said of our part."""
+    css = (files("srm.report") / "assets" / "page.css").read_text(encoding="utf-8")
+    css = re.sub(r"(?m)^(\s*):root(?= \{)", r"\1&", css)
+    css = re.sub(r"(?m)^body(?= \{)", "&", css)
+    css = re.sub(r"(?m)^(html|@media \(prefers-reduced-motion).*\n", "", css)  # of scrolling through a page
+    return Markup(f".{CLASS} {{\n{css}\npadding: 0.75rem; border-radius: 8px;\n}}")
+
+
+def figure_svg(figure: Figure) -> Markup:
+    """A figure as it stands in a page; the same figure gives the same text."""
+    from matplotlib import rc_context
+
+    content = io.StringIO()
+    with rc_context(STYLE):
+        figure.savefig(content, format="svg", metadata=ABOUT["svg"])
+    text = content.getvalue()
+    return tag("div", Markup(text[text.index("<svg") :]), class_="scroll")

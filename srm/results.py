@@ -188,10 +188,10 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         from srm.report.markup import tag
-        from srm.report.notebook import display, figure_svg
+        from srm.report.notebook import display, picture
 
         machine, report = self.machine, self.folder / "report.html"
-        curve = figure_svg(self.plot()) if (self.folder / LOG).exists() else None
+        curve = picture(self.plot(), "Return over frames") if (self.folder / LOG).exists() else None
         page = tag("p", "The whole page: ", tag("code", str(report))) if report.exists() else None
         outcome = tag("p", tag("b", self.folder.name), f": {self._outcome()}", class_="outcome")
         return display(outcome, curve, None if machine is None else _drawing(machine), page)

@@ -19,7 +19,7 @@ from srm.report.compare import Comparison, Measured, MeasuredPanel, hole_extent,
 from srm.report.figures import curves_figure, write_figures
 from srm.report.learning import REPORT
 from srm.report.markup import Markup, join, table, tag
-from srm.report.notebook import display, figure_svg
+from srm.report.notebook import display, picture
 from srm.report.numbers import counted, duration, number, whole
 from srm.report.page import Section, page
 from srm.report.series import panel_data, profile_data
@@ -58,7 +58,7 @@ def comparison_page(comparison: Comparison, out: Path, files: Sequence[str] = ()
 def comparison_display(comparison: Comparison) -> str:
     """What it shows of itself in a notebook: the head of the page, the curves and the final returns."""
     drawn = [panel for panel in comparison.panels if any(curve.by_frames.seeds.any() for curve in panel.curves)]
-    curves = (figure_svg(curves_figure(panel)) for panel in drawn)
+    curves = (picture(curves_figure(panel), f"Learning curves in {panel.env_id}") for panel in drawn)
     return display(_header(comparison), *curves, tag("h3", "Final returns"), *_finals(comparison))
 
 

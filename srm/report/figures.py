@@ -101,7 +101,7 @@ def _curves(panel: MeasuredPanel) -> Figure:
         axes.plot(*ends.T, "o", markersize=4, markerfacecolor="white", color=shade)
     low, high = axes.get_ylim()
     axes.set(title=panel.env_id, xlabel="frames", ylabel="return", xlim=(0, None), ylim=(min(0.0, low), max(1.0, high)))
-    axes.xaxis.set_major_formatter(_thousands())
+    axes.xaxis.set_major_formatter(thousands())
     return figure
 
 
@@ -138,7 +138,7 @@ def _line(axes: Axes, colour: int, band: Band) -> Line2D:
     return line
 
 
-def _thousands() -> Any:
+def thousands() -> Any:
     from matplotlib.ticker import EngFormatter
 
     return EngFormatter(sep="\N{THIN SPACE}")

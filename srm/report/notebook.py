@@ -5,6 +5,7 @@ The style is that of the pages, nested so that it holds for our part alone. Noth
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 from functools import cache
@@ -34,12 +35,12 @@ def _style() -> Markup:
     return Markup(f".{CLASS} {{\n{css}\npadding: 0.75rem; border-radius: 8px;\n}}")
 
 
-def figure_svg(figure: Figure) -> Markup:
-    """A figure as it stands in a page; the same figure gives the same text."""
+def picture(figure: Figure, words: str) -> Markup:
+    """A figure as an image: the style that Matplotlib writes into an SVG would hold for the whole page around it."""
     from matplotlib import rc_context
 
-    content = io.StringIO()
+    content = io.BytesIO()
     with rc_context(STYLE):
         figure.savefig(content, format="svg", metadata=ABOUT["svg"])
-    text = content.getvalue()
-    return tag("div", Markup(text[text.index("<svg") :]), class_="scroll")
+    data = base64.b64encode(content.getvalue()).decode()
+    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=words, style="max-width:100%;background:#fff")

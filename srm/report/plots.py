@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from srm.infer.posterior.record import HoleRecord, Summary
-from srm.report.figures import STYLE, palette
+from srm.report.figures import STYLE, palette, thousands
 from srm.report.run import Columns
 
 if TYPE_CHECKING:
@@ -68,12 +68,13 @@ def learning_figure(log: Columns, title: str, goal: float | None = None) -> Figu
             returns.plot(frames, _numbers(log[name]), color=shade, label=name)
         if goal is not None:
             returns.axhline(goal, color="#1a7f37", linewidth=0.9, linestyle="--", label="goal")
-        returns.set(title=title, ylabel="mean of 100 episodes", ylim=(min(0.0, returns.get_ylim()[0]), 1.03))
-        returns.legend(loc="lower right", fontsize=8)
+        low, high = returns.get_ylim()
+        returns.set(title=title, ylabel="mean of 100 episodes", ylim=(min(0.0, low), max(1.03, high)))
+        returns.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         if holes:
             _holes(grid[1, 0], frames, holes, log)
-        grid[-1, 0].set_xlabel("frames")
-        grid[-1, 0].set_xlim(0, None)
+        grid[-1, 0].set(xlabel="frames", xlim=(0, None))
+        grid[-1, 0].xaxis.set_major_formatter(thousands())
     return figure
 
 

@@ -23,9 +23,8 @@ from srm.machine.parse import load
 from srm.report.run import SAMPLED, Columns, read_json, read_log
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from srm.experiment.policy import Trained
+    from srm.report.figure import ShownFigure
     from srm.report.markup import Markup
     from srm.task.table import Task
     from srm.trajectory import Demonstrations
@@ -57,7 +56,7 @@ class PosteriorResult:
         """The draws for ArviZ: a chain for each ensemble, a variable for each hole."""
         return to_arviz(self.draws)
 
-    def plot(self) -> Figure:
+    def plot(self) -> ShownFigure:
         """A histogram for each hole, over the prior's outline."""
         from srm.report.plots import posterior_figure
 
@@ -150,7 +149,7 @@ class RunResult:
 
         return read_policy(self.folder, self.task)
 
-    def plot(self) -> Figure:
+    def plot(self) -> ShownFigure:
         """Return and success over frames and, where holes were inferred, each hole with its spread."""
         from srm.report.plots import learning_figure
 

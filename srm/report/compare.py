@@ -17,7 +17,7 @@ from srm.report.collect import Curve, Panel, Run, panels
 from srm.report.stats import Band, Estimate, average, band, carried, estimate, first_reach, profile
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from srm.report.figure import ShownFigure
 
 POINTS = 200  # between the start of a curve and its end
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -97,7 +97,7 @@ class Comparison:
     def with_holes(self) -> list[Curve]:
         return [measured.curve for measured in self.curves if any(run.holes for run in measured.curve.runs)]
 
-    def plot(self, env_id: str | None = None) -> Figure:
+    def plot(self, env_id: str | None = None) -> ShownFigure:
         """The learning curves in one environment, the first unless given, with the bands of their seeds."""
         from srm.report.figures import curves_figure  # draws comparisons, so it cannot be imported before them
 

@@ -6,17 +6,15 @@ The style is that of the pages, nested so that it holds for our part alone. Noth
 from __future__ import annotations
 
 import base64
-import io
 import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from srm.report.figures import ABOUT, STYLE
 from srm.report.markup import Markup, join, tag
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from srm.report.figure import ShownFigure
 
 CLASS = "srm-display"
 
@@ -35,12 +33,7 @@ def _style() -> Markup:
     return Markup(f".{CLASS} {{\n{css}\npadding: 0.75rem; border-radius: 8px;\n}}")
 
 
-def picture(figure: Figure, words: str) -> Markup:
+def picture(figure: ShownFigure, words: str) -> Markup:
     """A figure as an image: the style that Matplotlib writes into an SVG would hold for the whole page around it."""
-    from matplotlib import rc_context
-
-    content = io.BytesIO()
-    with rc_context(STYLE):
-        figure.savefig(content, format="svg", metadata=ABOUT["svg"])
-    data = base64.b64encode(content.getvalue()).decode()
+    data = base64.b64encode(figure._repr_svg_().encode()).decode()
     return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=words, style="max-width:100%;background:#fff")

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
 
 from srm.infer.posterior.record import HoleRecord, Summary
-from srm.report.figures import STYLE, palette, thousands
+from srm.report.figure import STYLE, ShownFigure
+from srm.report.figures import palette, thousands
 from srm.report.run import Columns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLUMNS = 3  # holes beside each other
 HOLE = "#8a3ffc"  # as on the pages
 
 
-def posterior_figure(summary: Summary) -> Figure:
+def posterior_figure(summary: Summary) -> ShownFigure:
     """A histogram for each hole: draws of the posterior, filled, over the prior's outline, with the 90 % interval below."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     holes = summary.holes
     rows = -(-len(holes) // COLUMNS)
     with rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 0.6 + 1.7 * rows))
+        figure = ShownFigure(figsize=(7.2, 0.6 + 1.7 * rows))
         grid = figure.subplots(rows, COLUMNS, squeeze=False)
         for axes, hole in zip(grid.flat, holes, strict=False):
             _marginal(axes, hole)
@@ -53,15 +48,12 @@ def _marginal(axes: Axes, hole: HoleRecord) -> None:
     axes.grid(visible=False)
 
 
-def learning_figure(log: Columns, title: str, goal: float | None = None) -> Figure:
+def learning_figure(log: Columns, title: str, goal: float | None = None) -> ShownFigure:
     """Return and success over frames and, where holes were inferred, each hole with its spread."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     holes = [name.removeprefix("hole.") for name in log if name.startswith("hole.")]
     frames = _numbers(log["frames"])
     with rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 2.9 if not holes else 5.6))
+        figure = ShownFigure(figsize=(7.2, 2.9 if not holes else 5.6))
         grid = figure.subplots(2 if holes else 1, squeeze=False, sharex=True)
         returns, shades = grid[0, 0], palette()
         for name, shade in (("return", shades[0]), ("success", shades[2])):

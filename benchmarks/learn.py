@@ -79,10 +79,9 @@ def lines(rounds: int) -> None:
     inner = holes._concretizer
     for owner, method, line in (
         (policy, "collect", "2 play"),
-        (holes, "pay", "3 pay by the most likely assignment"),
+        (holes, "pay", "3 read the rollout, pay by the likeliest assignment"),
         (policy, "update", "4 PPO"),
         (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
-        (concretizer, "read_rollout", "5 read the rollout, holes open"),
         (inner.sampler, "draw", "5 draw K assignments"),
         (inner.follower, "look", "6, 7 f along the rollout, twice"),
         (concretizer, "look", "6, 7 f along the demonstrations, twice"),
@@ -111,7 +110,7 @@ def estimators(draws: int = 200) -> None:
         inner.learn(
             index, rollout, policy.log_probs(rollout), policy.log_probs(inner.demonstrated), CONFIG.warm_up_effort
         )
-    played, _ = concretizer.read_rollout(inner.program, inner.vocabulary, rollout)
+    played = inner.payer.read(rollout)
     sides = [
         concretizer.Side(residual, look(inner.net, seen, np.ones(seen.worlds, np.bool_)).f.double().numpy(), seen.real)
         for residual, seen in ((inner.demonstration, inner.demonstrated), (played, rollout))

@@ -12,12 +12,12 @@ that a script needs no `if __name__ == "__main__"`. Ctrl-C stops a run after its
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.model import Machine
@@ -28,6 +28,7 @@ from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 if TYPE_CHECKING:
     from srm.experiment.evaluation import ActionChoice, Evaluation
     from srm.experiment.policy import Trained
+    from srm.experiment.runner import Run
     from srm.machine.checks.report import Report
     from srm.report.compare import Comparison
     from srm.report.progress import RoundProgress
@@ -187,8 +188,8 @@ def learn(
     """
     from srm.experiment.given import Given
     from srm.experiment.keywords import configured
-    from srm.experiment.learning import LearningRun
     from srm.experiment.learning_settings import Learning
+    from srm.experiment.runner import Run
 
     found = _task(task)
     taken, named = _machine(found, machine)
@@ -196,7 +197,7 @@ def learn(
     asked = configured(Learning, settings, "srm.learn")
     given = Given(found, taken, _shown(found, demonstrations, asked.count))
     parts = (asked.task, named or "learn", asked.learning.learner, asked.learning.net)
-    return _complete(lambda: LearningRun.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
 
 
 def train(
@@ -224,7 +225,8 @@ def train(
     """
     from srm.experiment.given import Given
     from srm.experiment.keywords import configured
-    from srm.experiment.training import IMITATING, TASK, Training, TrainingRun
+    from srm.experiment.runner import Run
+    from srm.experiment.training import IMITATING, TASK, Training
 
     found = _task(task)
     taken = None if reward in (TASK, *IMITATING) else _machine(found, reward)[0]
@@ -238,7 +240,7 @@ def train(
     shown = _shown(found, demonstrations, asked.count) if asked.from_demonstrations else None
     parts = (asked.task, Path(named).stem, asked.learning.learner, asked.learning.net)
     given = Given(found, taken, shown)
-    return _complete(lambda: TrainingRun.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
 
 
 def resume(
@@ -252,14 +254,12 @@ def resume(
         task: The run's task, if it is one of your own that the folder cannot name.
         progress: Whether to show how the run is getting on.
     """
-    from srm.experiment.learning import LearningRun
-    from srm.experiment.training import TrainingRun
+    from srm.experiment.runner import Run
     from srm.results import RunResult
 
     result = run if isinstance(run, RunResult) else RunResult.read(run)
-    kind = LearningRun if result.config["kind"] == "learn" else TrainingRun
     known = result.task if task is None else _task(task)
-    return _complete(lambda: kind.resume(result.folder, frames, known), known, progress)
+    return _complete(lambda: Run.resume(result.folder, frames, known), known, progress)
 
 
 def evaluate(
@@ -310,23 +310,9 @@ def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:
     return compare_runs(find_runs([Path(_folder(run)) for run in runs]), reach)
 
 
-class _UnderWay(Protocol):
-    """A run under way, whatever it learns."""
-
-    @property
-    def writer(self) -> Any: ...
-
-    @property
-    def learner(self) -> Any: ...
-
-    def rounds(self) -> Generator[Any, None, None]: ...
-
-    def finish(self) -> Mapping[str, Any]: ...
-
-
-def _complete(begin: Callable[[], _UnderWay], task: Task | None, progress: bool) -> RunResult:
+def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> RunResult:
     """A run from its beginning to its page. Ctrl-C, or a fault, leaves it as far as it got."""
-    from srm.experiment.learning import LearningRun
+    from srm.experiment.learning_settings import Learning
     from srm.interrupt import stop_on_interrupt
     from srm.report.learning import write_report
     from srm.report.progress import shown_progress
@@ -337,23 +323,22 @@ def _complete(begin: Callable[[], _UnderWay], task: Task | None, progress: bool)
         stack.enter_context(one_thread())
         stopped = stack.enter_context(stop_on_interrupt())
         run = begin()
-        if isinstance(run, LearningRun):
-            stack.callback(run.holes.close)
-        folder = run.writer.folder
+        stack.callback(run.close)
+        folder = run.folder
         _play(run, stopped, stack.enter_context(shown_progress(shown=progress)))
         if stopped():
             raise KeyboardInterrupt(f"stopped at {run.learner.frames} frames; go on with srm.resume({str(folder)!r})")
         run.finish()
-        if isinstance(run, LearningRun):
+        if isinstance(run.settings, Learning):
             write_report(folder)
     return RunResult(folder, task)
 
 
-def _play(run: _UnderWay, stopped: Callable[[], bool], show: Callable[[RoundProgress], None]) -> None:
+def _play(run: Run, stopped: Callable[[], bool], show: Callable[[RoundProgress], None]) -> None:
     rounds = run.rounds()
     try:
-        for state in rounds:
-            show(state)
+        for round in rounds:
+            show(round)
             if stopped():
                 break
     finally:

@@ -52,13 +52,16 @@ VERBS = {
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
-        "srm.cli.learn", "Learn", "infer the holes of a machine from demonstrations while a policy is trained"
+        "srm.cli.learn",
+        "Learn",
+        "infer the holes of a machine from demonstrations while a policy is trained",
+        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
     ),
     "train": Verb(
         "srm.cli.train",
         "Train",
         "learn a policy on a task's reward or on a machine's",
-        {"--tensorboard": "tensorboard"},
+        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
     ),
     "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
     "suite": Verb(

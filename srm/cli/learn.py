@@ -14,11 +14,12 @@ from typing import Annotated
 
 import tyro
 
+from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning import CHECK, LEARNT, POSTERIOR, LearningRun
-from srm.experiment.learning_settings import Learning
-from srm.experiment.run import checkpoints
+from srm.experiment.learning_settings import Learning, learning_of
+from srm.experiment.run import CHECK, LEARNT, POSTERIOR
+from srm.experiment.runner import Run
 from srm.interrupt import stop_on_interrupt
 from srm.report.known import known_of
 from srm.report.learning import write_report
@@ -37,25 +38,30 @@ class Learn:
     """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
 
     @one_thread()
     def run(self) -> int:
+        self.boards.refuse_missing()
         run = self._begin()
-        folder = run.writer.folder
+        folder = run.folder
         with ExitStack() as stack:
-            stopped = stack.enter_context(stop_on_interrupt())
+            is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())
+            log = stack.enter_context(self.boards.open(folder))
             rounds = run.rounds()
-            stack.callback(rounds.close)  # leaves a checkpoint
-            for stand in rounds:
-                show(stand)
-                if stopped():
+            stack.callback(rounds.close)  # leaves a checkpoint, and what is known so far
+            for progress in rounds:
+                show(progress)
+                log(progress)
+                if is_stopped():
                     break
-        if stopped():
-            run.holes.close()
-            saved = "" if checkpoints(folder) else ", before anything was saved"
+        if is_stopped():
+            run.close()
+            values = "of its earlier end" if (folder / POSTERIOR).exists() else "known so far"
             print(
-                f"stopped at {run.learner.frames} frames{saved}; go on with: srm learn --resume {quote(str(folder))}",
+                f"stopped at {run.learner.frames} frames; the values {values} are in {folder / LEARNT}; "
+                f"go on with: srm learn --resume {quote(str(folder))}",
                 file=sys.stderr,
             )
             return 130
@@ -69,8 +75,8 @@ class Learn:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
-        told = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
-        print(f"{told} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        ended = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
+        print(f"{ended} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
         for sentence in summary.get("refined", ()):
             print(f"refined: {sentence}")
         if "solution_text" in summary:
@@ -78,14 +84,15 @@ class Learn:
         print(f"machine  {folder / LEARNT}\nreport   {page}")
         return 0
 
-    def _begin(self) -> LearningRun:
+    def _begin(self) -> Run:
         learning = self.learning
         if self.resume is not None:
             refuse_lost_flags(self.resume, learning, Learning(), self.out)
-            return LearningRun.resume(self.resume, learning.frames)
+            learning_of(self.resume)  # refused if another verb began it
+            return Run.resume(self.resume, learning.frames)
         if not learning.task:
             raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
-        return LearningRun.begin(learning, self.out or _folder(learning))
+        return Run.begin(learning, self.out or _folder(learning))
 
 
 def _known(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Flags beside --resume: a run goes on as it was begun, so whatever else is told would be lost."""
+"""Flags beside --resume: a run goes on as it was begun, so whatever else is given would be lost."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from srm.errors import SettingError
 HONOURED = ("--frames",)
 
 
-def refuse_lost_flags(folder: Path, asked: Any, default: Any, out: Path | None) -> None:
-    """`asked` and `default` are what is trained or learnt, as it was told and as it is when nothing is told."""
-    told = [flag for flag in _changed(asked, default) if flag not in HONOURED] + ["-o"] * (out is not None)
-    if told:
+def refuse_lost_flags(folder: Path, settings: Any, default: Any, out: Path | None) -> None:
+    """`settings` and `default` are what is trained or learnt, as it was given and as it is when nothing is given."""
+    lost = [flag for flag in _changed(settings, default) if flag not in HONOURED] + ["-o"] * (out is not None)
+    if lost:
         raise SettingError(
-            f"--resume {folder} goes on as the run was begun: leave {', '.join(told)} out; "
+            f"--resume {folder} goes on as the run was begun: leave {', '.join(lost)} out; "
             f"only {' and '.join(HONOURED)} may be told anew"
         )
 
 
-def _changed(asked: Any, default: Any, prefix: str = "--") -> Iterator[str]:
-    """The flags of all fields that are not what they are when nothing is told, as tyro calls them."""
-    hints = get_type_hints(type(asked), include_extras=True)
-    for field in fields(asked):
-        value, usual = getattr(asked, field.name), getattr(default, field.name)
+def _changed(settings: Any, default: Any, prefix: str = "--") -> Iterator[str]:
+    """The flags of all fields that are not what they are when nothing is given, as tyro calls them."""
+    hints = get_type_hints(type(settings), include_extras=True)
+    for field in fields(settings):
+        value, usual = getattr(settings, field.name), getattr(default, field.name)
         written = f"{prefix}{field.name.replace('_', '-')}"
         if is_dataclass(value):
-            unnamed = any(getattr(told, "name", None) == "" for told in getattr(hints[field.name], "__metadata__", ()))
+            unnamed = any(getattr(part, "name", None) == "" for part in getattr(hints[field.name], "__metadata__", ()))
             yield from _changed(value, usual, prefix if unnamed else f"{written}.")
         elif value != usual:
             yield str(value) if field.name == "task" else written

@@ -6,7 +6,7 @@ import cProfile
 import json
 import pstats
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from srm.chance import stream
+from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import versions
-from srm.experiment.training import Progress, Training, TrainingRun
-from srm.extras import require
+from srm.experiment.runner import Run
+from srm.experiment.training import Training, training_of
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
@@ -43,30 +44,29 @@ class Train:
     """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless told"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
-    tensorboard: bool = False
-    """write TensorBoard files into the run as well"""
+    boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
     """tell where the time went, and write profile.txt into the run"""
 
     @one_thread()
     def run(self) -> int:
+        self.boards.refuse_missing()
         run = self._begin()
-        folder = run.writer.folder
+        folder = run.folder
         with ExitStack() as stack:
-            stopped = stack.enter_context(stop_on_interrupt())
+            is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())
-            board = stack.enter_context(tensorboard(folder)) if self.tensorboard else None
+            log = stack.enter_context(self.boards.open(folder))
             if self.profile:
                 stack.enter_context(profiled(folder / "profile.txt"))
             rounds = run.rounds()
             stack.callback(rounds.close)  # leaves a checkpoint
-            for stand in rounds:
-                show(stand)
-                if board is not None:
-                    board(stand)
-                if stopped():
+            for progress in rounds:
+                show(progress)
+                log(progress)
+                if is_stopped():
                     break
-        if stopped():
+        if is_stopped():
             print(
                 f"stopped at {run.learner.frames} frames; go on with: srm train --resume {quote(str(folder))}",
                 file=sys.stderr,
@@ -79,14 +79,15 @@ class Train:
         )
         return 0
 
-    def _begin(self) -> TrainingRun:
+    def _begin(self) -> Run:
         training = self.training
         if self.resume is not None:
             refuse_lost_flags(self.resume, training, Training(), self.out)
-            return TrainingRun.resume(self.resume, training.frames)
+            training_of(self.resume)  # refused if another verb began it
+            return Run.resume(self.resume, training.frames)
         if not training.task:
             raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
-        return TrainingRun.begin(training, self.out or _folder(training))
+        return Run.begin(training, self.out or _folder(training))
 
 
 @dataclass(frozen=True)
@@ -153,24 +154,6 @@ def _folder(training: Training) -> Path:
 
 def _number(value: float | None) -> str:
     return "unknown (no episode ended)" if value is None or value != value else f"{value:.3f}"
-
-
-@contextmanager
-def tensorboard(folder: Path) -> Iterator[Callable[[Progress], None]]:
-    require("tensorboard", "--tensorboard")
-    from torch.utils.tensorboard import SummaryWriter
-
-    writer = SummaryWriter(str(folder / "tensorboard"))
-
-    def write(progress: Progress) -> None:
-        for name, value in progress.row.items():
-            if name not in ("round", "frames") and value == value:
-                writer.add_scalar(name, value, int(progress.row["frames"]))
-
-    try:
-        yield write
-    finally:
-        writer.close()
 
 
 @contextmanager

@@ -57,6 +57,9 @@ class Paid:
     pay: Floats  # [K, N]
     rule: Array  # [K, N] which rule of `machine.rules` fired, or IDLE
     coefficients: Coefficients | None
+    contribution: (
+        Floats | None
+    )  # [K, N] of the rule that fired: its pay, and what its hindsight added to earlier entries
 
     def dense(self) -> Floats:
         """[K, T, B]."""
@@ -71,8 +74,8 @@ class Paid:
         return spread
 
 
-def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) -> Paid:
-    """Pay under each row of `assignments` [K, H]."""
+def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, by_rule: bool = False) -> Paid:
+    """Pay under each row of `assignments` [K, H]; with its `coefficients`, and `by_rule` with the contribution of each firing, if asked for."""
     program, tables = residual.program, residual.program.tables
     if assignments.ndim != 2 or assignments.shape[1] != tables.holes:
         raise AssignmentError(
@@ -88,7 +91,9 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
     for unfinished in residual.past:
         compiled.move_on(program.compiled, unfinished.entries, unfinished.chosen, holes, nodes, moving)
     entries = residual.entries
-    paid, slopes, rule, clash = compiled.pay(program.compiled, entries, holes, nodes, moving, coefficients=coefficients)
+    paid, slopes, contribution, rule, clash = compiled.pay(
+        program.compiled, entries, holes, nodes, moving, coefficients=coefficients, by_rule=by_rule
+    )
     if clash[0] >= 0:
         entry, first, second, row = (int(number) for number in clash)
         values = dict(zip(program.machine.hole_names, assignments[row].tolist(), strict=True))
@@ -101,6 +106,7 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False) 
         paid.T,
         rule.T,
         Coefficients((count, len(entries), tables.holes), *slopes) if slopes else None,
+        None if contribution is None else contribution.T,
     )
 
 
@@ -112,22 +118,22 @@ def assignment_of(
     Values outside their spaces are refused, and those outside the machine's first constraint unless `outside_constraint`
     asks for them.
     """
-    told = machine.values() if values is None else values
-    missing = [f"?{name}" for name in machine.hole_names if name not in told]
-    unknown = [f"?{name}" for name in told if name not in machine.hole_names]
+    given = machine.values() if values is None else values
+    missing = [f"?{name}" for name in machine.hole_names if name not in given]
+    unknown = [f"?{name}" for name in given if name not in machine.hole_names]
     if missing or unknown:
         reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [
             f"no such hole: {', '.join(unknown)}"
         ] * bool(unknown)
         raise AssignmentError(f"machine {machine.name}: {'; '.join(reasons)}")
-    assignment = np.array([told[name] for name in machine.hole_names], np.float64)
+    assignment = np.array([given[name] for name in machine.hole_names], np.float64)
     if not np.isfinite(assignment).all():
         bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
-        raise AssignmentError(f"machine {machine.name}: ?{bad} is {told[bad]}, which is not a finite number")
+        raise AssignmentError(f"machine {machine.name}: ?{bad} is {given[bad]}, which is not a finite number")
     for within in machine.spaces:
-        if told[within.hole] not in within.space:
+        if given[within.hole] not in within.space:
             raise AssignmentError(
-                f"machine {machine.name}: ?{within.hole} is {number_text(told[within.hole])}, which breaks {within}; "
+                f"machine {machine.name}: ?{within.hole} is {number_text(given[within.hole])}, which breaks {within}; "
                 "take a value inside it, or widen the space"
             )
     constraint = machine.constraint()

@@ -80,7 +80,7 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(extension("srm.evaluate._compiled").__file__)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     library.srm_walk.argtypes = [pointer] * 8
-    library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 8]
+    library.srm_pay.argtypes = [*[pointer] * 3, *[number] * 2, *[pointer] * 9]
     library.srm_rows.argtypes, library.srm_rows.restype = [pointer, pointer, number, pointer], number
     library.srm_release.argtypes, library.srm_release.restype = [pointer], None
     return library
@@ -184,16 +184,24 @@ class Slopes(NamedTuple):
 
 
 def pay(
-    tables: CompiledTables, entries: Entries, holes: Array, nodes: Array, moving: Array, *, coefficients: bool
-) -> tuple[Array, Slopes | None, Array, Array]:
-    """Pay [N, K], its slopes if asked for, the rule that fired [N, K], and (entry, rule, rule, assignment) of two rules that hold
-    together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
+    tables: CompiledTables,
+    entries: Entries,
+    holes: Array,
+    nodes: Array,
+    moving: Array,
+    *,
+    coefficients: bool,
+    by_rule: bool,
+) -> tuple[Array, Slopes | None, Array | None, Array, Array]:
+    """Pay [N, K], its slopes and the contribution of each firing [N, K] if asked for, the rule that fired [N, K], and (entry, rule, rule,
+    assignment) of two rules that hold together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
     shape = len(entries), holes.shape[1]
     paid, fired = np.zeros(shape), np.empty(shape, np.int32)
     rows, slopes = _rows(tables, entries, holes.shape) if coefficients else (None, None)
     value = slopes.value if slopes else None
-    clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, fired)
-    return paid, slopes, fired, clash
+    contribution = np.zeros(shape) if by_rule else None
+    clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, contribution, fired)
+    return paid, slopes, contribution, fired, clash
 
 
 def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> tuple[Array, Slopes]:
@@ -208,7 +216,7 @@ def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> t
 
 def move_on(tables: CompiledTables, entries: Entries, chosen: Array, holes: Array, nodes: Array, moving: Array) -> None:
     """Moves `nodes` [B, K] and `moving` [B, D, K] on along the chosen entries [n], which have been paid before."""
-    _pay(tables, entries, chosen, holes, nodes, moving, None, None, None, None)
+    _pay(tables, entries, chosen, holes, nodes, moving, None, None, None, None, None)
 
 
 def _pay(
@@ -221,6 +229,7 @@ def _pay(
     paid: Array | None,
     rows: Array | None,
     slopes: Array | None,
+    contribution: Array | None,
     fired: Array | None,
 ) -> Array:
     clash = np.empty(4, np.int64)
@@ -230,7 +239,7 @@ def _pay(
         _at(chosen),
         len(entries) if chosen is None else len(chosen),
         holes.shape[1],
-        *map(_at, (holes, nodes, moving, paid, rows, slopes, fired, clash)),
+        *map(_at, (holes, nodes, moving, paid, rows, slopes, contribution, fired, clash)),
     )
     if failed:
         raise MemoryError("paying a rollout")

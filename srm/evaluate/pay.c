@@ -18,6 +18,7 @@ typedef struct {
     uint8_t *stack;   /* [deepest, K] */
     Ints rows;        /* [N, H] where the slopes of an entry along a hole are kept, or NONE */
     double *slopes;   /* [rows, K], or NULL */
+    double *contribution;  /* [K] what the entry under way brings, or NULL */
 } Run;
 
 static void add_group(const Run *r, int group, double coefficient, double *out) {
@@ -167,6 +168,7 @@ static void move(const Run *r, int entry, const int32_t *fired) {
 static void settle(const Run *r, int form, int at, int entry, double *paid) {
     evaluate(r, form, at, r->value);
     paid += entry * r->count;
+    for (int64_t k = 0; r->contribution && k < r->count; k++) r->contribution[k] += r->claimed[k] ? r->value[k] - paid[k] : 0;
     for (int64_t k = 0; k < r->count; k++) paid[k] = r->claimed[k] ? r->value[k] : paid[k];
     if (r->slopes) differentiate(r, form, at, entry);
 }
@@ -185,6 +187,7 @@ static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing,
     for (int64_t k = 0; k < r->count; k++) firing[k] = rule;
     if (!paid) return;
     evaluate(r, form, at, paid + entry * r->count);
+    if (r->contribution) memcpy(r->contribution, paid + entry * r->count, (size_t)r->count * sizeof *paid);
     if (r->slopes || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1])
         memset(r->claimed, 1, (size_t)r->count);
     if (r->slopes) differentiate(r, form, at, entry);
@@ -217,11 +220,12 @@ static void forget_episode(const Run *r) {
     memset(r->moving, 0, (size_t)(r->t->dynamic * r->count) * sizeof *r->moving);
 }
 
-/* Fills paid [N, K], slopes [rows, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only moves on along
-   those entries, which have been paid before. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1 when out of memory. `clash`
+/* Fills paid [N, K], slopes [rows, K] and contribution [N, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only
+   moves on along those entries, which have been paid before. What an entry brings is what its rule pays at once and what hindsight
+   adds to earlier entries of the rollout: both sum to the same. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1 when out of memory. `clash`
    is entry, two rules and the assignment under which both hold, or -1. */
 int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int64_t count, Reals holes, int32_t *nodes,
-            double *moving, double *paid, Ints rows, double *slopes, int32_t *fired, int64_t clash[4]) {
+            double *moving, double *paid, Ints rows, double *slopes, double *contribution, int32_t *fired, int64_t clash[4]) {
     Run r = {.t = t, .e = e, .count = count, .holes = holes, .rows = rows, .slopes = slopes};
     r.value = malloc(((size_t)count + 1) * sizeof *r.value);
     r.claimed = malloc((size_t)count + 1);
@@ -233,6 +237,7 @@ int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int
         int entry = chosen ? chosen[i] : (int)i, world = e->world[entry];
         int32_t *firing = chosen ? unkept : fired + i * count;
         r.node = nodes + world * count;
+        r.contribution = contribution ? contribution + i * count : NULL;
         r.moving = moving + (int64_t)world * t->dynamic * count;
         if (e->first[entry]) forget_episode(&r);
         fire(&r, entry, firing, paid, clash);

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
@@ -28,8 +27,8 @@ def read_rollout(
     """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
     events = vocabulary.read(rollout)
     if not isinstance(events, Events):
-        told = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
-        raise TrajectoryError(f"{told}; it must return srm.trajectory.Events, as docs/own_task.md shows")
+        returned = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
+        raise TrajectoryError(f"{returned}; it must return srm.trajectory.Events, as docs/own_task.md shows")
     _refuse_two_acts(vocabulary.words, events)
     return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
 
@@ -48,8 +47,32 @@ def _refuse_two_acts(words: Words, events: Events) -> None:
         )
 
 
+class OpenPayer:
+    """Successive rollouts of the same worlds: each is read once with the holes left open, and paid under any assignment. Episodes go
+    on across rollouts."""
+
+    def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
+        self.program, self.vocabulary = Program(machine, vocabulary.words), vocabulary
+        self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
+        self._carry: symbolic.Carry | None = None
+        self._last: tuple[Rollout, symbolic.Residual] | None = None
+
+    def read(self, rollout: Rollout) -> symbolic.Residual:
+        """The next rollout; the one that was read last is not read again."""
+        if self._last is None or self._last[0] is not rollout:
+            residual, self._carry = read_rollout(self.program, self.vocabulary, rollout, self._carry)
+            self._last = rollout, residual
+        return self._last[1]
+
+    def pay(self, rollout: Rollout, assignment: batched.Floats) -> batched.Floats:
+        """[T, B] under one assignment [H]."""
+        self.paid = batched.pay(self.read(rollout), assignment[None], by_rule=True)
+        pay: batched.Floats = self.paid.dense()[0]
+        return pay
+
+
 class Payer:
-    """The machine under one assignment: the given values, or those written in it. Episodes go on across rollouts."""
+    """The machine under one assignment: the given values, or those written in it."""
 
     def __init__(
         self,
@@ -59,12 +82,8 @@ class Payer:
         *,
         outside_constraint: bool = False,
     ) -> None:
-        self.program = Program(machine, vocabulary.words)
-        self.vocabulary = vocabulary
+        self.open = OpenPayer(machine, vocabulary)
         self.assignment = batched.assignment_of(machine, values, outside_constraint=outside_constraint)
-        self.carry: symbolic.Carry | None = None
 
-    def __call__(self, rollout: Rollout) -> npt.NDArray[np.float64]:
-        residual, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
-        pay: npt.NDArray[np.float64] = batched.pay(residual, self.assignment[None]).dense()[0]
-        return pay
+    def __call__(self, rollout: Rollout) -> batched.Floats:
+        return self.open.pay(rollout, self.assignment)

@@ -80,5 +80,5 @@ def _read(hint: Any, value: Any, where: str) -> Any:
 
 
 def _short(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

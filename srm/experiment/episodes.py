@@ -40,7 +40,6 @@ from srm.trajectory import Demonstrations, Trajectory
 if TYPE_CHECKING:
     import gymnasium
 
-EPISODES = "episodes.json"  # in a run
 FORMAT = "srm-episodes 1"
 MOST_PICTURES = 1_500_000  # bytes of rendered pictures in all: a page of 3 MB opens at once
 

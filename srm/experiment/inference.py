@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from srm.chance import stream
-from srm.evaluate.payer import read_rollout
+from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.baselines import FixedHoles
@@ -39,7 +39,9 @@ Way = Literal["posterior", "algorithm1", "signs", "regression"]
 
 
 class SavedHoles(Holes, Protocol):
-    """What the loop needs, and what a run saves."""
+    """What the loop needs, and what a run logs and saves."""
+
+    payer: OpenPayer
 
     def arrays(self) -> dict[str, np.ndarray]: ...
 
@@ -90,22 +92,22 @@ class HoleInference:
         return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
 
     def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
-        vocabulary, shown = self.task.vocabulary(), self.demonstrations.as_rollout()
-        if self.way != "algorithm1":
-            demonstrated_side(Program(self.machine, vocabulary.words), vocabulary, shown)  # refused before a run begins
+        vocabulary, demonstrated = self.task.vocabulary(), self.demonstrations.as_rollout()
+        if self.way != "algorithm1":  # refused before a run begins
+            demonstrated_side(Program(self.machine, vocabulary.words), vocabulary, demonstrated)
         if self.way == "posterior":
             return LivePosterior(
                 self.machine,
                 self.constraint,
                 self.forbidden,
                 vocabulary,
-                shown,
+                demonstrated,
                 self.posterior,
                 self.seed,
                 Tape(envs, steps),
             )
         if self.way != "algorithm1":
-            return FixedHoles(self.way, self.machine, self.constraint, vocabulary, shown, self.seed)
+            return FixedHoles(self.way, self.machine, self.constraint, vocabulary, demonstrated, self.seed)
         problem = Problem(
             self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
         )
@@ -175,14 +177,12 @@ def check_solution(
 ) -> Solution | None:
     """The condition under one assignment [H]; None: no episode of the policy came to its end."""
     program = Program(machine, vocabulary.words)
-    shown, mine = Side.of(program, vocabulary, demonstrated), Side.of(program, vocabulary, played)
-    if not mine.whole.any() or not shown.whole.any():
+    sides = [Side.of(program, vocabulary, rollout) for rollout in (demonstrated, played)]
+    if not all(side.whole.any() for side in sides):
         return None
-    paid = [side.pay(values[None])[0] for side in (shown, mine)]
+    paid = [side.pay(values[None])[0] for side in sides]
 
     def compared(by: float) -> EarningsComparison:
-        return EarningsComparison(
-            *(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, (shown, mine), strict=True))
-        )
+        return EarningsComparison(*(Earned.of(pay @ side.totals(by)) for pay, side in zip(paid, sides, strict=True)))
 
     return Solution(compared(1.0), compared(discount), discount)

@@ -1,18 +1,43 @@
-"""What a command names, read as the command will read it: machines, constraints and demonstrations that are not there are told before
-anything runs."""
+"""What a run reads before it begins, and reads again when it is resumed: the machine that pays and the demonstrations, where there are any.
+
+What is not there or does not fit is refused before anything runs.
+"""
 
 from __future__ import annotations
 
-from srm.experiment import learning, training
+from pathlib import Path
+
+from srm.experiment import learning_settings, training
+from srm.experiment.given import Given
 from srm.experiment.learning_settings import Learning
+from srm.experiment.run import DEMONSTRATIONS, MACHINE
 from srm.experiment.training import Training
+from srm.machine.model import Machine
+from srm.machine.parse import load
+from srm.task import demos
+from srm.task.table import Task
+from srm.trajectory import Demonstrations
+
+Settings = Training | Learning
 
 
-def refuse_unreadable(asked: Training | Learning, *, machine_to_come: bool) -> None:
+def read_inputs(settings: Settings, given: Given | None = None) -> tuple[Machine | None, Demonstrations | None]:
+    if isinstance(settings, Learning):
+        return learning_settings.read_inputs(settings, given)
+    return training.read_inputs(settings, given)
+
+
+def saved_inputs(folder: Path, settings: Settings, task: Task) -> tuple[Machine | None, Demonstrations | None]:
+    """As the run in this folder keeps them."""
+    machine = load(folder / MACHINE) if isinstance(settings, Learning) or settings.paid_by_machine else None
+    if isinstance(settings, Learning) or settings.from_demonstrations:
+        return machine, demos.load(folder / DEMONSTRATIONS, task)
+    return machine, None
+
+
+def refuse_unreadable(settings: Settings, *, machine_to_come: bool) -> None:
     """`machine_to_come`: the machine that pays is still to be learnt, so it cannot be read yet."""
-    if isinstance(asked, Learning):
-        learning.read_inputs(asked)
-    elif machine_to_come:
-        training.refuse_idle_flags(asked)
+    if isinstance(settings, Training) and machine_to_come:
+        training.refuse_idle_flags(settings)
     else:
-        training.read_inputs(asked)
+        read_inputs(settings)

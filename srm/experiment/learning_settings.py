@@ -12,12 +12,8 @@ from srm.errors import MachineError, RunError, SettingError
 from srm.experiment.config import from_plain
 from srm.experiment.given import Given
 from srm.experiment.inference import Way
-from srm.experiment.run import (
-    read_config,
-)
-from srm.experiment.training import (
-    NO_CONSTRAINT,
-)
+from srm.experiment.run import CONFIG, read_config
+from srm.experiment.training import NO_CONSTRAINT
 from srm.infer.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.check import refuse_unfit
@@ -96,7 +92,7 @@ def learning_of(folder: Path) -> Learning:
     config = read_config(folder)
     if config.get("kind") != "learn":
         raise RunError(f"{folder} is no run of `srm learn`; use the verb that began it, or give another run")
-    return from_plain(Learning, config.get("learning"), str(folder / "config.json"))
+    return from_plain(Learning, config.get("learning"), str(folder / CONFIG))
 
 
 def read_inputs(learning: Learning, given: Given | None = None) -> tuple[Machine, Demonstrations]:

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from srm.errors import RunError
-from srm.experiment.learning_settings import learning_of
-from srm.experiment.run import POLICY, checkpoints, policy_file, read_config, read_weights
-from srm.experiment.training import training_of
+from srm.experiment.run import POLICY, checkpoints, policy_file, read_weights
+from srm.experiment.runner import settings_of
 from srm.task.record import play, record
 from srm.task.table import Task, find_task
 from srm.task.worlds import Worlds
@@ -70,7 +69,7 @@ class Trained:
 
 def read_policy(folder: Path, task: Task | None = None) -> Trained:
     """From the end of a run or, if it is not finished, from its last checkpoint."""
-    asked = learning_of(folder) if read_config(folder).get("kind") == "learn" else training_of(folder)
+    settings = settings_of(folder)
     path = policy_file(folder)
     try:
         weights, _ = read_weights(path)
@@ -82,7 +81,7 @@ def read_policy(folder: Path, task: Task | None = None) -> Trained:
         )
         raise RunError(f"{problem}{other}") from None
     tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
-    return Trained(folder, asked.task, asked.learning, path, tensors, task)
+    return Trained(folder, settings.task, settings.learning, path, tensors, task)
 
 
 def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:

@@ -31,7 +31,7 @@ from srm.experiment.run import (
     LEARNT,
     MACHINE,
     POSTERIOR,
-    as_json,
+    config_json,
     create_folder,
     policy_file,
     refuse_taken,
@@ -197,7 +197,7 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     demonstrations = inputs.demonstrations
     summary = to_json(posterior, inputs.task.vocabulary(), demonstrations.trajectories)
     texts = {
-        CONFIG: as_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
+        CONFIG: config_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
         MACHINE: str(inputs.machine),
         LEARNT: str(held_to(posterior.concrete, posterior.constraint)),
         POSTERIOR: json.dumps(summary) + "\n",

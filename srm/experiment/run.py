@@ -1,8 +1,8 @@
 """A run is a folder. This is the only code that writes one.
 
-    config.json           what was asked for, and the versions that did it; written once
+    config.json           what was asked for, the versions that did it, and the format of the folder; written once
     machine.srm           the machine that paid, if one did
-    log.csv               one row a round
+    log.csv               one row a round; docs/runs.md says what its columns are
     checkpoint/           round-<n>.safetensors: everything needed to go on; the last two
     policy.safetensors    the weights at the end
     summary.json          how it ended
@@ -32,12 +32,15 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from srm.errors import RunError
+from srm.extras import DISTRIBUTION
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
 POLICY = "policy.safetensors"
 MACHINE, LEARNT, DEMONSTRATIONS = "machine.srm", "learnt.srm", "demonstrations.npz"
 POSTERIOR, DRAWS = "posterior.json", "draws.safetensors"
+CHECK, EPISODES = "check.json", "episodes.json"
 KEPT = 2  # checkpoints
+FORMAT = 2  # of a run's folder; the first versions, up to 0.1, wrote no number
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class RunWriter:
             if fill is not None:
                 fill(part)
 
-        create_folder(folder, {CONFIG: as_json(config), **(texts or {})}, fill_all)
+        create_folder(folder, {CONFIG: config_json(config), **(texts or {})}, fill_all)
         return RunWriter(folder, None, _lock(folder))
 
     @staticmethod
@@ -159,6 +162,10 @@ def as_json(values: Mapping[str, Any]) -> str:
     return json.dumps(values, indent=2) + "\n"
 
 
+def config_json(config: Mapping[str, Any]) -> str:
+    return as_json({"format": FORMAT, **config})
+
+
 def read_config(folder: Path) -> dict[str, Any]:
     """What a run was asked to do."""
     path = folder / CONFIG
@@ -172,7 +179,20 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path} cannot be read: {error}; leave its folder out, or put the file back") from None
     if not isinstance(config, dict):
         raise RunError(f"{path} is not the config of a run")
+    _refuse_other_format(folder, config)
     return config
+
+
+def _refuse_other_format(folder: Path, config: Mapping[str, Any]) -> None:
+    """What has no versions is no config of a run; whoever reads it further says so."""
+    versions, number = config.get("versions"), config.get("format", 1)
+    if not isinstance(versions, Mapping) or number == FORMAT:
+        return
+    wrote = next((f"version {versions[name]}" for name in (DISTRIBUTION, "srm") if name in versions), "another version")
+    raise RunError(
+        f"{folder} was written by {wrote}, in format {number}, and this version reads format {FORMAT}; "
+        "make the run again (config.json has its command), or install that version to read it"
+    )
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -181,20 +201,20 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def last_checkpoint(folder: Path) -> Checkpoint | None:
-    found = checkpoints(folder)
-    if not found:
+    saved = checkpoints(folder)
+    if not saved:
         return None
-    before = "to go on from the checkpoint before" if len(found) > 1 else "for the run to begin anew: there is no other"
+    before = "to go on from the checkpoint before" if len(saved) > 1 else "for the run to begin anew: there is no other"
     try:
-        tensors, about = read_weights(found[-1])
+        tensors, about = read_weights(saved[-1])
         state = about["state"]
         int(state["round"])
         int(state["frames"])
     except RunError as problem:
         raise RunError(f"{problem}; delete it {before}") from None
     except (KeyError, TypeError, ValueError):
-        raise RunError(f"{found[-1]} is not a checkpoint of a run; delete it {before}") from None
-    return Checkpoint(found[-1], tensors, state)
+        raise RunError(f"{saved[-1]} is not a checkpoint of a run; delete it {before}") from None
+    return Checkpoint(saved[-1], tensors, state)
 
 
 def refuse_taken(folder: Path, *, resumable: bool = True) -> None:
@@ -228,13 +248,13 @@ def policy_file(folder: Path) -> Path:
     read_config(folder)
     if (folder / POLICY).exists():
         return folder / POLICY
-    found = checkpoints(folder)
-    if not found:
+    saved = checkpoints(folder)
+    if not saved:
         raise RunError(
             f"{folder} has neither {POLICY} nor a checkpoint, so it has no policy; "
             "give a run of `srm train` or `srm learn` as it was left, not one of `srm infer` or `srm report --keep`"
         )
-    return found[-1]
+    return saved[-1]
 
 
 def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:

@@ -1,13 +1,8 @@
-"""Train one policy on the task's reward, on a machine's, or to act as in demonstrations, in a run folder.
-
-`begin` or `resume` a run, then take its rounds: each is in the log when it is yielded, and closing the iterator early leaves a
-checkpoint. The caller draws progress.
-"""
+"""What `srm train` is asked for, and what pays in it: the task's reward, a machine's, or acting as in demonstrations."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,39 +10,23 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 import tyro
-from torch import Tensor
 
-from srm.chance import stream
 from srm.errors import MachineError, RunError, SettingError
+from srm.evaluate.batched import Paid
 from srm.evaluate.payer import Payer
-from srm.experiment.config import from_plain, to_plain
+from srm.experiment.config import from_plain
 from srm.experiment.given import Given
-from srm.experiment.origin import origin
-from srm.experiment.run import (
-    DEMONSTRATIONS,
-    MACHINE,
-    POLICY,
-    Checkpoint,
-    RunWriter,
-    checkpoints,
-    policy_file,
-    read_config,
-    read_weights,
-    refuse_finished,
-    refuse_taken,
-    write_weights,
-)
+from srm.experiment.run import CONFIG, RunWriter, policy_file, read_config
 from srm.infer.imitation import Imitation, ImitationConfig, Kind
 from srm.infer.random_holes import filled
 from srm.machine.check import refuse_unfit
 from srm.machine.model import Machine, held_to
-from srm.machine.parse import find_machine, load
+from srm.machine.parse import find_machine
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import Task, find_task
-from srm.train.episodes import Recent
-from srm.train.learner import Learner, NotFinite, Pay, load_weights
-from srm.train.loop import task_pay, train
+from srm.train.learner import Learner, Pay
+from srm.train.loop import Round, task_pay, train
 from srm.train.make import LearnerConfig
 from srm.trajectory import Demonstrations
 
@@ -100,197 +79,66 @@ class Training:
         return self.reward in IMITATING or self.learning.learner == "bc"
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands after a round."""
-
-    row: dict[str, float]  # of the log
-    frames: int  # to be played in all
-    speed: float  # frames a second of this process, since it began
-    counted: int  # episodes of which the row has the means
-
-
-class TrainingRun:
-    """One run under way."""
+class FixedPay:
+    """What pays in `srm train`: the task, a machine, or a discriminator that learns beside the policy. It infers nothing."""
 
     def __init__(
         self,
         training: Training,
+        task: Task,
+        learner: Learner,
         machine: Machine | None,
-        shown: Demonstrations | None,
-        checkpoint: Checkpoint | None,
-        task: Task | None = None,
+        demonstrations: Demonstrations | None,
     ) -> None:
-        self.training = training
-        task = task or find_task(training.task)
-        began = 0 if checkpoint is None else int(checkpoint.state["round"])
-        self.learner, self._pay = make_learner(training, machine, shown, began, task)
-        self.frames = training.frames or task.frames
-        state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
-        self._recent = Recent(past=state.get("recent"))
-        self._seconds = float(state.get("seconds", 0.0))
-        self._asked = int(state.get("asked", 0))  # frames, when the run was told to go on
-        self._goal = training.stop_at
-        self._over = False  # nothing is left to train
-        self._writer: RunWriter | None = None
-        if checkpoint is not None:
-            self._load(checkpoint)
-        elif training.from_run is not None:
-            begin_as(self.learner, policy_file(training.from_run))
-
-    @staticmethod
-    def begin(training: Training, folder: Path, given: Given | None = None) -> TrainingRun:
-        """A new run; what cannot be trained makes no folder."""
-        task = (given.task if given else None) or find_task(training.task)
-        machine, shown = read_inputs(training, given)
-        refuse_taken(folder)
-        run = TrainingRun(training, machine, shown, None, task)
-        about = origin(task.env_id, typed=given is None)
-        config = {"kind": "train", "training": to_plain(training), **about}
-        texts = None if machine is None else {MACHINE: str(machine)}
-        fill = None if shown is None else lambda part: demos.save(shown, part / DEMONSTRATIONS)
-        run._writer = RunWriter.create(folder, config, texts, fill)
-        if training.from_run is not None:
-            run._save()  # from here on the other run is not needed
-        return run
-
-    @staticmethod
-    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> TrainingRun:
-        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
-        training = training_of(folder)
-        refuse_finished(folder, frames)
-        task = task or find_task(training.task)
-        machine = load(folder / MACHINE) if training.paid_by_machine else None
-        shown = None
-        if training.from_demonstrations:
-            shown = demos.load(folder / DEMONSTRATIONS, task)
-        writer, checkpoint = RunWriter.resume(folder)
-        run = TrainingRun(training, machine, shown, checkpoint, task)
-        run._writer, run._asked = writer, frames or run._asked
-        run.frames = run._asked or run.frames
-        if run._recent.reached(run._goal):
-            run._over, run._goal = not run._asked, None  # more frames than those to its goal may be asked for
-        if frames and checkpoint is not None:
-            run._save()  # and are asked for, even if the run is killed before it has played any
-        return run
+        self.learner, self.pay = learner, _pay_of(training, task, learner, machine, demonstrations)
 
     @property
-    def writer(self) -> RunWriter:
-        assert self._writer is not None
-        return self._writer
+    def paid(self) -> Paid | None:
+        return self.pay.open.paid if isinstance(self.pay, Payer) else None
 
-    def rounds(self) -> Generator[Progress]:
-        """Trains to the end. Closed early, it saves a checkpoint and can be resumed."""
-        start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
-        saved = start
-        whole = True  # whether the weights are those of a round that went well
-        try:
-            for round in () if self._over else train(self.learner, self._pay, self.frames):
-                self._recent.add(round.episodes)
-                now = time.monotonic()
-                self._seconds = earlier + now - start
-                row = {
-                    "round": round.index,
-                    "frames": round.frames,
-                    "seconds": self._seconds,
-                    **self._recent.means(),
-                    "episodes": len(round.episodes),
-                    "paid": round.paid,
-                    **round.losses,
-                    **(self._pay.losses if isinstance(self._pay, Imitation) else {}),
-                }
-                self.writer.row(row)
-                if now - saved >= self.training.checkpoint_seconds:
-                    self._save()
-                    saved = now
-                speed = (round.frames - before) / max(now - start, 1e-9)
-                yield Progress(row, self.frames, speed, self._recent.counted)
-                if self._recent.reached(self._goal):
-                    break
-        except NotFinite as problem:
-            whole = False
-            told = diverged(self.writer.folder, str(problem))
-            imitating = " or --imitation.reward-net.learning-rate" if self.training.reward in IMITATING else ""
-            raise RunError(f"{told}{imitating}") from None
-        except (Exception, KeyboardInterrupt):
-            whole = False
-            raise
-        finally:
-            if whole:
-                self._save()
-            self.writer.close()
-            self.learner.player.worlds.close()
+    @property
+    def rates(self) -> str:
+        return " or --imitation.reward-net.learning-rate" if isinstance(self.pay, Imitation) else ""
 
-    def finish(self) -> dict[str, Any]:
-        """Writes the policy and the summary of a run that has come to its end."""
-        config = to_plain(self.training.learning)
-        played = {"frames": self.learner.frames, "rounds": self.learner.rounds, "seconds": self._seconds}
-        summary = played | self._recent.summary()
-        with self.writer.reopened():
-            write_weights(self.writer.folder / POLICY, net_weights(self.learner), {"learning": config})
-            self.writer.finish(summary)
-        return summary
+    def begin(self, frames: int) -> int:
+        return 0
 
-    def _save(self) -> None:
-        state = {
-            "round": self.learner.rounds,
-            "frames": self.learner.frames,
-            "seconds": self._seconds,
-            "recent": self._recent.past(),
-            "asked": self._asked,
-        }
-        tensors = self.learner.tensors() | (self._pay.tensors() if isinstance(self._pay, Imitation) else {})
-        self.writer.checkpoint({name: value.numpy() for name, value in tensors.items()}, state)
+    def rounds(self, frames: int, first: int) -> Iterator[Round]:
+        return train(self.learner, self.pay, frames)
 
-    def _load(self, checkpoint: Checkpoint) -> None:
-        tensors, rounds = as_tensors(checkpoint.tensors), int(checkpoint.state["round"])
-        try:
-            self.learner.load(tensors, int(checkpoint.state["frames"]), rounds)
-            if isinstance(self._pay, Imitation):
-                self._pay.load(tensors, rounds)
-        except RunError as problem:
-            raise RunError(f"{checkpoint.path}: {problem}") from None
+    def columns(self, round: Round) -> dict[str, float]:
+        return self.pay.losses if isinstance(self.pay, Imitation) else {}
+
+    def refine(self, refined: int) -> None:
+        return None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        tensors = self.pay.tensors() if isinstance(self.pay, Imitation) else {}
+        return {name: value.numpy() for name, value in tensors.items()}
+
+    def load(self, arrays: Mapping[str, np.ndarray], rounds: int) -> None:
+        if isinstance(self.pay, Imitation):
+            self.pay.load({name: torch.from_numpy(value) for name, value in arrays.items()}, rounds)
+
+    def write_known(self, writer: RunWriter) -> None:
+        pass
+
+    def write(self, writer: RunWriter) -> dict[str, Any]:
+        return {}
+
+    def close(self) -> None:
+        pass
 
 
-def make_learner(
-    training: Training, machine: Machine | None, shown: Demonstrations | None, began: int, task: Task
-) -> tuple[Learner, Pay]:
-    """A fresh learner in worlds of its own, and what pays it. `began`: the round after which the run goes on."""
-    # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
-    seed = int(stream(training.seed, f"resumed at {began}").integers(2**31)) if began else training.seed
-    worlds = task.make_worlds(training.learning.ppo.worlds, seed)
-    if shown is not None:
-        demos.refuse_misfit(shown, worlds)
-    demonstrated = None if shown is None else shown.as_rollout()
-    learner = training.learning.make(worlds, training.seed, demonstrated)
+def _pay_of(
+    training: Training, task: Task, learner: Learner, machine: Machine | None, demonstrations: Demonstrations | None
+) -> Pay:
     if training.reward in IMITATING:
-        assert demonstrated is not None
+        assert demonstrations is not None
+        demonstrated, actions = demonstrations.as_rollout(), learner.player.worlds.actions
         kind = IMITATING[training.reward]
-        return learner, Imitation(
-            kind, demonstrated, worlds.actions, learner.log_probs, training.imitation, training.seed
-        )
-    return learner, task_pay if machine is None else Payer(machine, task.vocabulary())
-
-
-def begin_as(learner: Learner, policy: Path) -> None:
-    """With the weights of a policy that another run has trained, and everything else new."""
-    try:
-        load_weights(learner.net, "net", as_tensors(read_weights(policy)[0]))
-    except RunError as problem:
-        raise RunError(
-            f"{policy}: {problem}; --from-run needs the --learner, --net and --network of that run"
-        ) from None
-
-
-def as_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(value) for name, value in arrays.items()}
-
-
-def diverged(folder: Path, problem: str) -> str:
-    """What to do about learning that has diverged; the last words are the flag to turn down."""
-    found = checkpoints(folder)
-    good = f"the last good checkpoint is {found[-1]}" if found else "no checkpoint was written before"
-    return f"{folder}: {problem}; {good}; try a smaller --ppo.learning-rate"
+        return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
+    return task_pay if machine is None else Payer(machine, task.vocabulary())
 
 
 def training_of(folder: Path) -> Training:
@@ -298,7 +146,7 @@ def training_of(folder: Path) -> Training:
     config = read_config(folder)
     if config.get("kind") != "train":
         raise RunError(f"{folder} is no run of `srm train`; use the verb that began it, or give another run")
-    return from_plain(Training, config.get("training"), str(folder / "config.json"))
+    return from_plain(Training, config.get("training"), str(folder / CONFIG))
 
 
 def read_inputs(training: Training, given: Given | None = None) -> tuple[Machine | None, Demonstrations | None]:
@@ -309,10 +157,10 @@ def read_inputs(training: Training, given: Given | None = None) -> tuple[Machine
     if training.from_run is not None:
         policy_file(training.from_run)  # refused if there is none
     machine = _machine(training, task, given.machine) if training.paid_by_machine else None
-    shown = None
+    demonstrations = None
     if training.from_demonstrations:
-        shown = given.demonstrations or demos.choose(task, training.demos, training.count)
-    return machine, shown
+        demonstrations = given.demonstrations or demos.choose(task, training.demos, training.count)
+    return machine, demonstrations
 
 
 def refuse_idle_flags(training: Training) -> None:
@@ -346,7 +194,3 @@ def _machine(training: Training, task: Task, given: Machine | None) -> Machine:
         machine = held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
     refuse_unfit(machine, task.words, NO_CONSTRAINT)  # values are all that counts here
     return machine
-
-
-def net_weights(learner: Learner) -> dict[str, np.ndarray]:
-    return {f"net.{name}": value.numpy() for name, value in learner.net.state_dict().items()}

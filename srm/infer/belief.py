@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from srm.errors import RunError
-from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
+from srm.evaluate.payer import OpenPayer
 from srm.infer.project import Floats
 from srm.machine.model import Machine
 from srm.task.vocabulary import Vocabulary
@@ -41,11 +39,10 @@ class PaysByBelief:
     """Successive rollouts of the same envs, paid by the belief as it is."""
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
-        self.program, self.vocabulary, self.demonstrated = Program(machine, vocabulary.words), vocabulary, demonstrated
+        self.payer = OpenPayer(machine, vocabulary)
+        self.program, self.vocabulary, self.demonstrated = self.payer.program, vocabulary, demonstrated
         self.belief = NOTHING
-        self._carry: symbolic.Carry | None = None
 
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
-        residual, self._carry = read_rollout(self.program, self.vocabulary, rollout, self._carry)
-        return batched.pay(residual, self.belief.mode[None]).dense()[0]
+        return self.payer.pay(rollout, self.belief.mode)

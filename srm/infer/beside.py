@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from srm.errors import RunError, SrmError
+from srm.evaluate.payer import OpenPayer
 from srm.infer.belief import PaysByBelief
 from srm.infer.concretizer import Concretizer, ConcretizerConfig
 from srm.machine.model import Constraint, Machine
@@ -36,7 +37,7 @@ class Problem:
     config: ConcretizerConfig
     seed: int
 
-    def concretizer(self) -> Concretizer:
+    def concretizer(self, payer: OpenPayer | None = None) -> Concretizer:
         return Concretizer(
             self.machine,
             self.constraint,
@@ -45,6 +46,7 @@ class Problem:
             self.actions,
             self.config,
             self.seed,
+            payer,
         )
 
 
@@ -53,7 +55,7 @@ class Inline(PaysByBelief):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.machine, problem.vocabulary, problem.demonstrations.as_rollout())
-        self._concretizer = problem.concretizer()
+        self._concretizer = problem.concretizer(self.payer)
         self.belief = self._concretizer.belief()
         self._losses: dict[str, float] = {}
 

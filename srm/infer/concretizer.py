@@ -18,8 +18,7 @@ from srm.chance import stream
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.explain import holes_compared
-from srm.evaluate.payer import read_rollout
-from srm.evaluate.program import Program
+from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.infer.belief import Belief
 from srm.infer.estimators import Cost
 from srm.infer.objectives import logit_expert_high, loss_adv, loss_soft
@@ -82,8 +81,9 @@ class Concretizer:
         actions: int,
         config: ConcretizerConfig,
         seed: int,
+        payer: OpenPayer | None = None,  # that reads the same rollouts; None: one of its own
     ) -> None:
-        self.program, self.vocabulary, self.config = Program(machine, vocabulary.words), vocabulary, config
+        self.payer, self.config = payer or OpenPayer(machine, vocabulary), config
         self.demonstrated = demonstrations.as_rollout()
         shape = self.demonstrated.views.shape[2:]
         self.net = RewardNet(shape, actions, config.reward_net, _seed(seed, "reward net"))
@@ -93,12 +93,11 @@ class Concretizer:
         self.net_adam = _adam(self.net, config.reward_net.learning_rate)
         self.sampler_adam = _adam(self.sampler, config.sampler.learning_rate)
         self.seed = seed
-        self.demonstration, _ = read_rollout(self.program, vocabulary, self.demonstrated)
+        self.demonstration, _ = read_rollout(self.payer.program, vocabulary, self.demonstrated)
         if len(self.demonstration.entries.step) == 0:
             raise DemonstrationError(
                 f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
             )
-        self.carry: symbolic.Carry | None = None
         self.follower = Follower(self.net)
         self.views = look(self.net, self.demonstrated, _all(self.demonstrated)).views
 
@@ -112,7 +111,7 @@ class Concretizer:
     ) -> dict[str, float]:
         """Round `index`; both log pi_A [T, B] are of the policy that played the rollout. `effort` multiplies the steps."""
         chance = stream(self.seed, f"inference {index}")  # one stream a round: a resumed run needs no generator's state
-        played, self.carry = read_rollout(self.program, self.vocabulary, rollout, self.carry)
+        played = self.payer.read(rollout)
         holes = self.sampler.draw(self.config.sampler.samples, chance)  # 5
         idle = self.sampler.idle()
         mine = self.follower.look(rollout)

@@ -6,7 +6,7 @@ The loop yields rounds; whoever runs it logs, draws progress and writes files, a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from srm.infer.belief import Belief
 from srm.infer.concretizer import ConcretizerConfig
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.train.loop import Round
 from srm.trajectory import Rollout
 
 
@@ -90,19 +91,14 @@ class Holes(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """Once round Algorithm 1."""
+class InferenceRound(Round):
+    """Once round Algorithm 1. Its losses are those of line 4, and of lines 5 to 8 of the round before."""
 
-    index: int
-    frames: int  # played so far
-    rollout: Rollout
-    pay: np.ndarray  # [T, B] what the policy was paid
-    belief: Belief  # by which it was paid
-    losses: dict[str, float] = field(default_factory=dict)  # of line 4, and of lines 5 to 8 of the round before
+    belief: Belief  # by which the policy was paid
 
 
-def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[Round]:
-    """Rounds without end, from round `first` on."""
+def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> Iterator[InferenceRound]:
+    """Rounds without end, after round `first`."""
     index = first
     while True:  # 1
         rollout = policy.collect()  # 2
@@ -118,5 +114,5 @@ def infer(policy: Policy, holes: Holes, config: InferConfig, first: int = 0) -> 
         )
         if not warming_up:
             losses |= policy.update(rollout, pay)  # 4
-        yield Round(index, policy.frames, rollout, pay, belief, losses)
         index += 1
+        yield InferenceRound(index, policy.frames, rollout, float(pay[rollout.real].mean()), losses, belief)

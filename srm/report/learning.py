@@ -145,6 +145,7 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
         tag("div", id="hole-charts"),
         _about_curves(run),
     )
+    yield _rules(run)
     yield _machine(run)
     yield from _posterior(run)
     yield _checks(run)
@@ -152,6 +153,13 @@ def _sections(run: LearningRun) -> Iterator[Section | None]:
     yield _paid(run)
     yield _replay(run)
     yield _configuration(run)
+
+
+def _rules(run: LearningRun) -> Section | None:
+    if not any(name.startswith("rule.") for name in run.log):
+        return None
+    note = "How often each rule fires an episode, means over the last hundred; rules without a name are called by node and event."
+    return Section("rules", "Rules over time", tag("div", id="rule-charts"), note)
 
 
 def _about_curves(run: LearningRun) -> str:

@@ -1,7 +1,7 @@
 """How a run is getting on, while it does: a live picture on a terminal and in a notebook, elsewhere a line every ten seconds.
 
 The picture shows the frames played, the return and, where holes are being inferred, each hole with its spread on a common scale.
-Everything is read from the round's row of the log.
+It shows too how often the machine's rules fire, by which a run that does not learn can be understood while it runs.
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ class RoundProgress(Protocol):
 
     @property
     def counted(self) -> int: ...  # episodes of which the row has the means
+
+    @property
+    def milestones(self) -> Mapping[str, float]: ...  # how often the rules that tell most fire an episode
+
+    @property
+    def holes(self) -> Mapping[str, tuple[float, float]]: ...  # value and spread of each that is inferred
 
 
 Show = Callable[[RoundProgress], None]
@@ -118,29 +124,31 @@ def picture(progress: RoundProgress) -> Group:
     )
     reached, success = (_number(row[name]) for name in ("return", "success"))
     means = Text(f"return {reached}   success {success}{of_few(progress.counted)}", style="bold")
-    holes = _holes(row)
+    rates = [Text(text)] if (text := rates_text(progress.milestones).strip()) else []
+    holes = progress.holes
     if not holes:
-        return Group(head, means)
+        return Group(head, means, *rates)
     widest = max(1e-9, *(abs(value) + spread for value, spread in holes.values()))
     marks = Table.grid(padding=(0, 1))
     for name, (value, spread) in holes.items():
         marks.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
-    return Group(head, means, marks)
+    return Group(head, means, *rates, marks)
 
 
 def line(progress: RoundProgress) -> str:
     row = progress.row
-    holes = "".join(f"  {name} {value:+.2f}" for name, (value, _) in _holes(row).items())
+    holes = "".join(f"  {name} {value:+.2f}" for name, (value, _) in progress.holes.items())
     return (
         f"{row['frames']:.0f}/{progress.frames} frames  {progress.speed:.0f}/s  return {_number(row['return'])}  "
-        f"success {_number(row['success'])}{of_few(progress.counted)}  {_seconds_left(progress):.0f} s left at most{holes}"
+        f"success {_number(row['success'])}{of_few(progress.counted)}{rates_text(progress.milestones)}  "
+        f"{_seconds_left(progress):.0f} s left at most{holes}"
     )
 
 
-def _holes(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Value and spread of each."""
-    names = [name.removeprefix("hole.") for name in row if name.startswith("hole.")]
-    return {name: (row[f"hole.{name}"], row[f"spread.{name}"]) for name in names}
+def rates_text(milestones: Mapping[str, float]) -> str:
+    """How often an episode the rules fire that tell most, after some other text; nothing before the first episode has ended."""
+    known = [f"{name} {rate:.2f}" for name, rate in milestones.items() if rate == rate]
+    return f"  {'  '.join(known)} an episode" if known else ""
 
 
 def _seconds_left(progress: RoundProgress) -> float:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
+from srm.experiment.run import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.machine.model import Machine
 from srm.machine.parse import load
 
-CHECK, EPISODES = "check.json", "episodes.json"
 SUITE = "suite.json"  # of a folder that holds the runs of a suite
 REQUIRED = {  # what a page reads of each
     LOG: ("round", "frames", "seconds", "return", "success"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -10,13 +11,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from srm.cli import main
+from srm.cli import learn, main
+from srm.evaluate.batched import assignment_of
 from srm.experiment.run import checkpoints
+from srm.experiment.runner import Progress
 from srm.machine.parse import load
+from srm.report.run import read_log
 
 ROOT = Path(__file__).parents[2]
 PLAY = ["--ppo.worlds", "8", "--ppo.steps", "32", "--episodes", "1"]
@@ -167,6 +172,31 @@ def test_flags_of_another_way_of_inferring_are_refused(tmp_path: Path, capsys: p
         capsys, "doorkey", "--as-printed", *out
     )
     assert "needs --infer posterior" in refused(capsys, "doorkey", "--infer", "signs", "--refine", "1", *out)
+
+
+@pytest.mark.parametrize("way", [POSTERIOR, SMALL], ids=["posterior", "algorithm1"])
+def test_an_interrupted_run_has_the_values_known_so_far_and_says_so(
+    way: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    rounds = itertools.count(1)
+
+    def picture(progress: Progress) -> None:
+        if next(rounds) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(learn, "shown_progress", lambda: nullcontext(picture))
+    assert main(["learn", "DoorKey-5x5", *way, "--frames", "100000", "-o", str(run)]) == 130
+    message = f"the values known so far are in {run / 'learnt.srm'}; go on with: srm learn --resume {run}"
+    assert message in capsys.readouterr().err
+    learnt = load(run / "learnt.srm")
+    assignment_of(learnt)  # refused if a value is missing or breaks the constraint
+    if way is POSTERIOR:  # the sampler has learnt on from the values that paid the last round
+        log = read_log(run / "log.csv")
+        assert learnt.values() == pytest.approx({name: log[f"hole.{name}"][-1] for name in learnt.hole_names})
+    assert all(hole.spread is not None for hole in learnt.holes)
+    assert not (run / "summary.json").exists()
+    assert main(["learn", "--resume", str(run), "--frames", "1000"]) == 0
 
 
 @pytest.mark.slow

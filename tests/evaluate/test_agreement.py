@@ -110,6 +110,20 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
     assert min(dynamic_nodes, dynamic_counters, repayments, unfinished, slopes) > 50  # or the test would say little
 
 
+def test_what_the_firings_bring_is_what_is_paid_also_with_hindsight() -> None:
+    moved = 0
+    for seed in range(60):
+        machine, stream = busy_machine(seed), busy_stream(seed)
+        holes = np.random.default_rng(seed).integers(-8, 9, (2, len(machine.holes))) / 4.0
+        residual, _ = symbolic.read(Program(machine, WORDS), stream.events, stream.ended | stream.cut, stream.real)
+        paid = batched.pay(residual, holes, by_rule=True)
+        assert paid.contribution is not None
+        assert paid.contribution.sum(axis=1).tolist() == paid.pay.sum(axis=1).tolist(), f"seed {seed}"
+        assert not paid.contribution[paid.rule == batched.IDLE].any()
+        moved += (paid.contribution != paid.pay).any()
+    assert moved > 20  # or the test would say little of hindsight
+
+
 @settings(max_examples=100)
 @given(machines(), streams(), st.data())
 def test_two_rules_that_hold_together_are_refused_by_both_or_by_none(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from srm.errors import AssignmentError, MachineError, TrajectoryError
-from srm.evaluate.payer import Payer
+from srm.evaluate.batched import assignment_of
+from srm.evaluate.payer import OpenPayer, Payer
 from srm.machine.parse import find_machine, parse
 from srm.trajectory import Rollout, as_rollout
 from tests.evaluate.scripts import Told, events_of, trajectory_of
@@ -30,8 +31,17 @@ def rollout_of(steps: int, ends: int | None = None) -> Rollout:
 def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
     payer = Payer(find_machine("doorkey_handset"), Told(events_of(FIRST)))
     assert payer(rollout_of(2))[:, 0].tolist() == [0.1, 0.5]
-    payer.vocabulary = Told(events_of(SECOND))
+    payer.open.vocabulary = Told(events_of(SECOND))
     assert payer(rollout_of(3, ends=1))[:, 0].tolist() == [-0.5, 1.0, 0.1]  # the key again, in a new episode
+
+
+def test_a_rollout_is_read_once_whoever_asks_for_it_again() -> None:
+    machine = find_machine("doorkey_handset")
+    payer, rollout = OpenPayer(machine, Told(events_of(FIRST))), rollout_of(2)
+    assert payer.read(rollout) is payer.read(rollout)
+    assert payer.pay(rollout, assignment_of(machine))[:, 0].tolist() == [0.1, 0.5]
+    payer.vocabulary = Told(events_of(SECOND))
+    assert payer.pay(rollout_of(3), assignment_of(machine))[0, 0] == -0.5  # the door was unlocked once, not three times
 
 
 def test_a_vocabulary_that_does_not_return_events_is_named() -> None:

@@ -11,9 +11,9 @@ import torch
 from srm.errors import RunError
 from srm.experiment import learning as module
 from srm.experiment.inference import HoleInference
-from srm.experiment.learning import LearningRun
 from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
+from srm.experiment.runner import Run
 from srm.experiment.solution import Earned, EarningsComparison, Solution
 from srm.infer.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
@@ -43,24 +43,24 @@ def _never_a_solution(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_refined_run_plays_as_long_again_also_when_it_is_resumed(tmp_path: Path) -> None:
-    run = LearningRun.begin(LEARNING, tmp_path / "run")
+    run = Run.begin(LEARNING, tmp_path / "run")
     rounds = run.rounds()
     first = next(stand for stand in rounds if stand.row["frames"] >= 600)
     second = next(rounds)
     assert second.row["frames"] > first.row["frames"] + 8 * 32  # the play that became evidence is counted
     assert second.frames > 1200
     rounds.close()
-    again = LearningRun.resume(tmp_path / "run")
+    again = Run.resume(tmp_path / "run")
     assert again.frames == second.frames
     assert [stand.row["frames"] for stand in again.rounds()][-1] >= second.frames
     assert len(again.finish()["refined"]) == 1
 
 
 def test_a_run_that_was_stopped_before_it_could_be_refined_is_refined_when_it_is_resumed(tmp_path: Path) -> None:
-    rounds = LearningRun.begin(LEARNING, tmp_path / "run").rounds()
+    rounds = Run.begin(LEARNING, tmp_path / "run").rounds()
     last = next(stand for stand in rounds if stand.row["frames"] >= 600)
     rounds.close()
-    again = LearningRun.resume(tmp_path / "run")
+    again = Run.resume(tmp_path / "run")
     assert next(again.rounds()).row["frames"] > last.row["frames"]
     assert again.frames > 1200
 
@@ -69,7 +69,7 @@ def test_a_run_that_was_stopped_before_it_could_be_refined_is_refined_when_it_is
 def test_a_damaged_state_is_refused_in_one_line(damage: dict[str, Any], tmp_path: Path) -> None:
     state = {"round": 3, "frames": 600, "until": 900, "seconds": 1.0, "recent": [], "refined": []} | damage
     with pytest.raises(RunError, match=r"round-3 is damaged; delete it"):
-        LearningRun(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))
+        Run(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))
 
 
 @pytest.mark.parametrize(("refresh", "expected"), [(None, 0), (4, 4)], ids=["unless asked for", "asked for"])

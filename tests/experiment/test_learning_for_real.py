@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from srm.experiment.training import Training, TrainingRun
+from srm.experiment.runner import Run
+from srm.experiment.training import Training
 from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task
@@ -26,7 +27,7 @@ TINY = LearnerConfig(net="mlp", network=NetConfig(width=64), ppo=PpoConfig(world
 
 def reached(folder: Path, task: str, **settings: Any) -> float:
     """The return at which a run stopped."""
-    run = TrainingRun.begin(Training(task, **settings), folder / "run")
+    run = Run.begin(Training(task, **settings), folder / "run")
     for _ in run.rounds():
         pass
     return float(run.finish()["return"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import os
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from safetensors.numpy import save_file
 from srm.errors import DemonstrationError, RunError
 from srm.experiment import run as module
 from srm.experiment.run import (
+    FORMAT,
     RunWriter,
     checkpoints,
     last_checkpoint,
@@ -53,7 +55,7 @@ def test_a_run_is_never_overwritten(folder: Path) -> None:
 
 def test_a_run_appears_whole(folder: Path) -> None:
     RunWriter.create(folder, {"seed": 3}, {"machine.srm": "machine m\n"}).close()
-    assert read_config(folder) == {"seed": 3}
+    assert read_config(folder) == {"format": FORMAT, "seed": 3}
     assert (folder / "machine.srm").read_text() == "machine m\n"
     assert [path.name for path in folder.parent.iterdir()] == ["first"]
 
@@ -228,3 +230,20 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(folder: Path, monkeypat
     assert found is not None
     assert found.state["round"] == 1
     assert not list(folder.rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"versions": {"srm": "0.1.0"}}, "was written by version 0.1.0, in format 1, and this version reads format 2"),
+        ({"format": 3, "versions": {"symbolic-reward-machines": "0.9.1"}}, r"by version 0\.9\.1, in format 3"),
+        ({"versions": {"python": "3.11"}}, "was written by another version, in format 1"),
+    ],
+)
+def test_a_run_of_another_format_is_refused_with_the_version_that_wrote_it(
+    changes: dict[str, object], problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"kind": "train"} | changes))
+    for read in (read_config, RunWriter.resume, policy_file):
+        with pytest.raises(RunError, match=f"{tmp_path} .*{problem}.*make the run again"):
+            read(tmp_path)

@@ -11,13 +11,15 @@ import pytest
 import torch
 
 from srm.errors import AssignmentError, RunError, SettingError, SrmError
+from srm.experiment.given import Given
 from srm.experiment.origin import command
 from srm.experiment.policy import read_policy
 from srm.experiment.run import checkpoints, read_weights, write_weights
-from srm.experiment.training import Training, TrainingRun
+from srm.experiment.runner import Run
+from srm.experiment.training import Training
 from srm.extras import DISTRIBUTION
 from srm.infer.imitation import ImitationConfig
-from srm.machine.parse import load
+from srm.machine.parse import find_machine, load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
@@ -39,7 +41,7 @@ def curve(folder: Path) -> list[dict[str, str]]:
 
 
 def trained(folder: Path, **changes: object) -> list[dict[str, str]]:
-    run = TrainingRun.begin(training(**changes), folder)
+    run = Run.begin(training(**changes), folder)
     for _ in run.rounds():
         pass
     run.finish()
@@ -70,13 +72,13 @@ def test_the_same_seed_gives_the_same_curve(tmp_path: Path) -> None:
 @pytest.mark.parametrize("learner", ["ppo", "agac", "ride"])
 def test_a_run_stopped_early_goes_on_where_it_was(tmp_path: Path, learner: str) -> None:
     folder = tmp_path / "run"
-    run = TrainingRun.begin(training(learning=LearnerConfig(learner, "lstm", SMALL.network, SMALL.ppo)), folder)  # type: ignore[arg-type]
+    run = Run.begin(training(learning=LearnerConfig(learner, "lstm", SMALL.network, SMALL.ppo)), folder)  # type: ignore[arg-type]
     rounds = run.rounds()
     for _ in range(2):
         next(rounds)
     rounds.close()
     before = curve(folder)
-    again = TrainingRun.resume(folder)
+    again = Run.resume(folder)
     assert again.learner.frames == run.learner.frames
     for name, tensor in run.learner.tensors().items():
         assert torch.equal(again.learner.tensors()[name], tensor), name
@@ -88,24 +90,24 @@ def test_a_run_stopped_early_goes_on_where_it_was(tmp_path: Path, learner: str) 
 
 def test_a_finished_run_can_be_asked_for_more(tmp_path: Path) -> None:
     trained(tmp_path / "run")
-    run = TrainingRun.resume(tmp_path / "run", frames=500)
+    run = Run.resume(tmp_path / "run", frames=500)
     assert len(list(run.rounds())) == 3
 
 
 def test_frames_that_were_asked_for_later_are_still_asked_for_after_a_stop(tmp_path: Path) -> None:
     before = trained(tmp_path / "run")
-    TrainingRun.resume(tmp_path / "run", frames=500).writer.close()  # as if it had been killed at once
-    rounds = TrainingRun.resume(tmp_path / "run").rounds()
+    Run.resume(tmp_path / "run", frames=500).writer.close()  # as if it had been killed at once
+    rounds = Run.resume(tmp_path / "run").rounds()
     next(rounds)
     rounds.close()
-    assert len(list(TrainingRun.resume(tmp_path / "run").rounds())) == 2
+    assert len(list(Run.resume(tmp_path / "run").rounds())) == 2
     assert len(curve(tmp_path / "run")) == len(before) + 3
 
 
 def test_a_run_that_somebody_has_gone_on_with_is_not_ended_by_who_began_it(tmp_path: Path) -> None:
-    run = TrainingRun.begin(training(), tmp_path / "run")
+    run = Run.begin(training(), tmp_path / "run")
     assert list(run.rounds())
-    other = TrainingRun.resume(tmp_path / "run", frames=500)
+    other = Run.resume(tmp_path / "run", frames=500)
     with pytest.raises(RunError, match="is being written by another process"):
         run.finish()
     other.writer.close()
@@ -121,7 +123,7 @@ def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
     ):
         settings = {"task": "DoorKey-5x5", "learning": SMALL, **changes}
         with pytest.raises(problem):
-            TrainingRun.begin(Training(**settings), tmp_path / "run")  # type: ignore[arg-type]
+            Run.begin(Training(**settings), tmp_path / "run")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
@@ -140,7 +142,7 @@ def test_what_cannot_be_trained_makes_no_folder(tmp_path: Path) -> None:
 )
 def test_a_flag_that_would_change_nothing_is_refused(changes: dict[str, object], problem: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=problem):
-        TrainingRun.begin(training(**changes), tmp_path / "run")
+        Run.begin(training(**changes), tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
 
@@ -151,11 +153,11 @@ def test_a_run_begins_with_the_policy_of_another_and_then_does_without_it(tmp_pa
     if not finished:
         (small / "policy.safetensors").unlink()  # leaves its checkpoint
     wanted = read_policy(small).tensors
-    run = TrainingRun.begin(training(task="DoorKey-6x6", from_run=small), large)
+    run = Run.begin(training(task="DoorKey-6x6", from_run=small), large)
     assert (run.learner.frames, run.learner.rounds) == (0, 0)
     shutil.rmtree(small)
     run.writer.close()
-    again = TrainingRun.resume(large)  # as if it had been killed in its first round
+    again = Run.resume(large)  # as if it had been killed in its first round
     for begun in (run, again):
         for name, tensor in begun.learner.net.state_dict().items():
             assert torch.equal(wanted[f"net.{name}"], tensor), name
@@ -166,15 +168,15 @@ def test_a_policy_that_a_run_cannot_begin_with_is_refused_and_makes_no_folder(tm
     small = tmp_path / "small"
     trained(small)
     with pytest.raises(RunError, match=r"small/policy\.safetensors: .* of another network"):
-        TrainingRun.begin(training(from_run=small, learning=replace(SMALL, net="lstm")), tmp_path / "large")
+        Run.begin(training(from_run=small, learning=replace(SMALL, net="lstm")), tmp_path / "large")
     with pytest.raises(RunError, match="nowhere is not a run"):
-        TrainingRun.begin(training(from_run=tmp_path / "nowhere"), tmp_path / "large")
+        Run.begin(training(from_run=tmp_path / "nowhere"), tmp_path / "large")
     assert [path.name for path in tmp_path.iterdir()] == ["small"]
 
 
 def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    run = TrainingRun.begin(training(checkpoint_seconds=0.0), folder)
+    run = Run.begin(training(checkpoint_seconds=0.0), folder)
     rounds = run.rounds()
     for _ in range(2):
         next(rounds)
@@ -183,12 +185,12 @@ def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp
     with pytest.raises(RunError, match=r"round 3: loss is nan; the last good checkpoint is .*round-00000002"):
         next(rounds)
     assert all(np.isfinite(value).all() for value in read_weights(checkpoints(folder)[-1])[0].values())
-    assert TrainingRun.resume(folder).learner.rounds == 2
+    assert Run.resume(folder).learner.rounds == 2
 
 
 def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
-    run = TrainingRun.begin(training(), tmp_path / "run")
-    run._pay = lambda rollout: np.full(rollout.actions.shape, np.inf)
+    run = Run.begin(training(), tmp_path / "run")
+    run.source.pay = lambda rollout: np.full(rollout.actions.shape, np.inf)  # type: ignore[attr-defined]
     with pytest.raises(RunError, match="round 1: the pay is not finite"):
         next(run.rounds())
 
@@ -222,7 +224,7 @@ def test_weights_of_another_network_are_refused_with_their_name(tmp_path: Path) 
 def test_what_imitates_keeps_its_demonstrations_and_goes_on(tmp_path: Path, changes: dict[str, object]) -> None:
     trained(tmp_path / "run", demos=shown_in(tmp_path), count=3, **changes)
     assert len(demos.load(tmp_path / "run" / "demonstrations.npz")) == 3
-    run = TrainingRun.resume(tmp_path / "run", frames=600)
+    run = Run.resume(tmp_path / "run", frames=600)
     for _ in run.rounds():
         pass
     run.finish()
@@ -249,6 +251,18 @@ def test_demonstrations_that_the_worlds_cannot_have_given_are_refused() -> None:
     worlds.close()
 
 
+def test_a_run_takes_objects_in_place_of_names_and_does_not_claim_to_have_been_typed(tmp_path: Path) -> None:
+    task = replace(find_task("DoorKey-5x5"), name="mine")
+    given = Given(task, find_machine("doorkey_handset"))
+    settings = training(task="mine", reward="mine.srm")
+    run = Run.begin(settings, tmp_path / "run", given)
+    assert list(run.rounds())
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert "command" not in config
+    again = Run.resume(tmp_path / "run", frames=500, task=task)
+    assert list(again.rounds())[-1].row["frames"] >= 500
+
+
 def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) -> None:
     for draw in (0, 1):
         trained(tmp_path / f"{draw}", reward="doorkey", holes="uniform", draw=draw)
@@ -257,7 +271,7 @@ def test_random_holes_are_written_into_the_machine_of_the_run(tmp_path: Path) ->
     closed = tmp_path / "closed.srm"
     closed.write_text("machine closed\nwords minigrid\nstart s\n    reach_goal // 1\n")
     with pytest.raises(SrmError, match="has no holes"):
-        TrainingRun.begin(training(reward=str(closed), holes="uniform"), tmp_path / "none")
+        Run.begin(training(reward=str(closed), holes="uniform"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -267,15 +281,15 @@ def test_random_holes_are_held_to_the_constraint_that_was_asked_for(tmp_path: Pa
     trained(tmp_path / "run", **random, constraint=constraint)
     kept = load(tmp_path / "run" / "machine.srm").constraints
     assert [one.name for one in kept][:1] == ([] if constraint == "none" else ["signs"])
-    TrainingRun.resume(tmp_path / "run", frames=100)  # the values are read again, and judged by what they keep
+    Run.resume(tmp_path / "run", frames=100)  # the values are read again, and judged by what they keep
 
 
 def test_a_run_that_has_reached_its_return_is_not_trained_on_when_it_is_resumed(tmp_path: Path) -> None:
     before = trained(tmp_path / "run", frames=1_000_000, stop_at=0.0)
     with pytest.raises(RunError, match=r"has come to its end, after \d+ frames; ask for more"):
-        TrainingRun.resume(tmp_path / "run")
+        Run.resume(tmp_path / "run")
     assert curve(tmp_path / "run") == before
-    rounds = TrainingRun.resume(tmp_path / "run", frames=1_000_000).rounds()
+    rounds = Run.resume(tmp_path / "run", frames=1_000_000).rounds()
     for further in (1, 2, 3):
         assert next(rounds).row["round"] == len(before) + further  # unless more is asked for
     rounds.close()

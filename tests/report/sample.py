@@ -14,6 +14,7 @@ import numpy as np
 
 from srm.chance import stream
 from srm.experiment.episodes import record_episodes
+from srm.experiment.rule_rates import rule_names
 from srm.experiment.run import RunWriter
 from srm.machine.check import check
 from srm.machine.model import Machine
@@ -81,6 +82,8 @@ def _rounds(machine: Machine, count: int) -> Any:
         for name, value in machine.values().items():
             row[f"hole.{name}"] = float(value * settled + 0.02 * chance.normal())
             row[f"spread.{name}"] = float(SPREAD + 0.5 * np.exp(-4 * done))
+        for name in rule_names(machine):
+            row[f"rule.{name}.rate"] = None if reached is None else 1.4 * done
         yield row | {"idle": -0.4, "loss_adv": float(1.2 - done), "loss_soft": float(0.5 * np.exp(-3 * done))}
 
 

@@ -16,6 +16,7 @@ import pytest
 from minigrid.core.grid import Grid
 from PIL import Image
 
+from srm.experiment.rule_rates import rule_names
 from srm.machine.parse import load
 from srm.report.learning import write_report
 from srm.task.demos import load as load_demonstrations
@@ -123,6 +124,12 @@ def test_values_on_the_page_are_those_of_the_learnt_machine(look: Look, folder: 
 def test_a_hole_that_nobody_exercised_is_marked(look: Look):
     assert look.page.inner_text(".posterior tr:has-text('?drop')").endswith("set by the constraint alone")
     assert "?drop" in look.text("#machine > .note")
+
+
+def test_every_rule_has_a_chart_of_its_rate(look: Look, folder: Path):
+    names = look.page.locator("#rule-charts .entry").all_inner_texts()
+    assert [name.split()[0] for name in names] == list(rule_names(load(folder / "machine.srm")))
+    assert not look.page.locator("#loss-charts .entry", has_text="rule.").count()
 
 
 def test_what_an_episode_was_paid_adds_up_from_holes_and_from_rules(look: Look):

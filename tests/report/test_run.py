@@ -10,7 +10,7 @@ import pytest
 
 from srm.cli import main
 from srm.errors import RunError
-from srm.report.learning import REPORT, sampled
+from srm.report.learning import REPORT, learning_page, sampled
 from srm.report.run import read_log, read_run
 
 
@@ -38,6 +38,15 @@ def test_the_verb_writes_the_page_and_tells_where(copied: Path, capsys: pytest.C
 def test_a_page_is_the_same_whenever_it_is_written(folder: Path, copied: Path):
     assert main(["report", str(copied)]) == 0
     assert (copied / REPORT).read_text().replace("run</span>", "sample</span>") == (folder / REPORT).read_text()
+
+
+def test_rules_are_drawn_where_the_log_has_them(folder: Path, copied: Path):
+    assert 'id="rule-charts"' in (folder / REPORT).read_text()
+    log = copied / "log.csv"
+    rows = [line.split(",") for line in log.read_text().splitlines()]
+    kept = [i for i, name in enumerate(rows[0]) if not name.startswith("rule.")]
+    log.write_text("".join(",".join(row[i] for i in kept) + "\n" for row in rows))
+    assert 'id="rule-charts"' not in learning_page(read_run(copied))
 
 
 def refused(folder: Path) -> str:

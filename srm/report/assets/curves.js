@@ -31,9 +31,19 @@ function drawHoles(host, log) {
   if (lines.length === 0) host.append(element("p", { class: "note" }, "This machine has no holes."));
 }
 
+function drawRules(host, log) {
+  const cursor = new Cursor();
+  for (const column of Object.keys(log).filter((name) => /^rule\..*\.rate$/.test(name))) {
+    if (!log[column].some((value) => value !== null)) continue; // no episode has ended yet
+    const [, high] = extent([1], log[column]);
+    const line = { name: column.slice("rule.".length, -".rate".length), y: log[column], colour: "--event" };
+    new Chart(host, { x: log.frames, unit: "frames", lines: [line], height: 120, range: [0, high], cursor });
+  }
+}
+
 function drawLosses(host, log) {
   const cursor = new Cursor();
-  const rest = (name) => !KNOWN_COLUMNS.includes(name) && !/^(hole|spread)\./.test(name);
+  const rest = (name) => !KNOWN_COLUMNS.includes(name) && !/^(hole|spread|rule)\./.test(name);
   for (const name of [...Object.keys(log).filter(rest), "length"]) {
     if (!log[name]?.some((value) => value !== null)) continue;
     const title = name === "length" ? "steps an episode" : name;

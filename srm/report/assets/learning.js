@@ -4,6 +4,8 @@ function start() {
   const log = dataNamed("log");
   drawLearning(document.getElementById("curve-charts"), log, dataNamed("goal"));
   drawHoles(document.getElementById("hole-charts"), log);
+  const rules = document.getElementById("rule-charts");
+  if (rules) drawRules(rules, log);
   drawLosses(document.getElementById("loss-charts"), log);
   offerChoices();
   const recorded = dataNamed("episodes");

@@ -18,12 +18,12 @@ from scipy.stats import chisquare, kstest
 from srm.chance import stream
 from srm.evaluate.batched import linear
 from srm.evaluate.program import Program
-from srm.infer.posterior.evidence import Side
-from srm.infer.posterior.likelihood import Steps
+from srm.infer.posterior.evidence import EvidenceSide
+from srm.infer.posterior.likelihood import StepLikelihood
 from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Draws, PosteriorConfig, draw
+from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.parse import parse
 from srm.machine.words import Event, Signal, Words
 from srm.trajectory import Events, Rollout
 
@@ -163,7 +163,7 @@ def narrow(prior: Prior) -> Prior:
     return replace(prior, a=np.concatenate([prior.a, [last, -last]]), b=np.concatenate([prior.b, [IDLE, IDLE]]))
 
 
-def labelled(side: Side, log_prob: np.ndarray, truth: Floats, rng: np.random.Generator) -> Steps:
+def labelled(side: EvidenceSide, log_prob: np.ndarray, truth: Floats, rng: np.random.Generator) -> StepLikelihood:
     """Every step demonstrated with probability D under the truth, or else played; each weighs 1."""
     pay = np.zeros(log_prob.shape)
     entries = side.residual.entries
@@ -172,7 +172,7 @@ def labelled(side: Side, log_prob: np.ndarray, truth: Floats, rng: np.random.Gen
     sign = np.where(rng.random(pay.shape) < probability, 1.0, -1.0)
     silent = np.ones(pay.shape, np.bool_)
     silent[entries.step, entries.world] = False
-    return Steps(
+    return StepLikelihood(
         np.arange(len(entries)),
         log_prob[entries.step, entries.world],
         sign[entries.step, entries.world],
@@ -186,7 +186,7 @@ def labelled(side: Side, log_prob: np.ndarray, truth: Floats, rng: np.random.Gen
 
 def posterior_of(case: Case, truth: Floats, rng: np.random.Generator) -> tuple[Prior, Draws]:
     prior = narrow(Prior.of(case.machine, case.machine.constraint()))
-    side = Side.of(Program(case.machine, WORDS), BellWords(), draw_rollout(rng))
+    side = EvidenceSide.of(Program(case.machine, WORDS), BellWords(), draw_rollout(rng))
     steps = labelled(side, rng.uniform(-2.0, 0.0, (STEPS, ENVS)), truth, rng)
     return prior, draw(prior, lambda x: steps([side.pay(x[:, :-1])], x[:, -1]), CONFIG, rng)
 
@@ -195,7 +195,7 @@ def ranks_of(case: Case, rng: np.random.Generator) -> tuple[np.ndarray, bool]:
     """The rank of each true hole among where the walkers stand at last, [H]; ties are broken by lot."""
     truth = draw_truth(case.machine, rng)
     prior, draws = posterior_of(case, truth, rng)
-    points = prior.shown(draws.walkers.reshape(-1, prior.dimensions))[:DRAWS, :-1]
+    points = prior.rounded(draws.walkers.reshape(-1, prior.dimensions))[:DRAWS, :-1]
     below, equal = (points < truth[:-1] - 1e-9).sum(axis=0), (np.abs(points - truth[:-1]) <= 1e-9).sum(axis=0)
     return below + rng.integers(0, equal + 1), draws.converged
 

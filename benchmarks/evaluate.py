@@ -35,7 +35,7 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, happenings, pay_rollout
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.demos import load, shipped
 from srm.task.table import Task, find_task
 from srm.task.worlds import gather
@@ -135,8 +135,8 @@ class Case:
 
         torch.set_num_threads(1)
         learner = LearnerConfig().make(self.task.make_worlds(WORLDS, seed=0), seed=0)
-        rollout = learner.collect()  # a learner learns from what it played itself; its size is the same
-        return lambda: learner.update(rollout, rollout.task_reward)
+        batch = learner.collect()  # a learner learns from what it played itself; its size is the same
+        return lambda: learner.update(batch, batch.rollout.task_reward)
 
     def reference(self) -> Callable[[], object]:
         words, events = self.program.words, self.task.vocabulary().read(self.rollout)

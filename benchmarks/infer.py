@@ -28,8 +28,8 @@ from statistics import median
 from typing import Any
 
 from srm.infer.posterior.infer import infer, random_play
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, parse
 from srm.task import demos
 from srm.task.record import record
 from srm.task.table import FAMILIES, Task

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from srm.evaluate.payer import Payer
-from srm.infer import concretizer
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import InferConfig, infer
-from srm.infer.reward_net import look
-from srm.machine.parse import find_machine
+from srm.evaluate.payer import Payer, read_rollout
+from srm.infer.algorithm1 import concretizer
+from srm.infer.algorithm1.background import BackgroundInference, InlineInference
+from srm.infer.algorithm1.loop import InferConfig, infer
+from srm.infer.algorithm1.sequences import follow
+from srm.machine.language.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.loop import train
@@ -37,18 +37,20 @@ from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 
 TASK, SEED = find_task("doorkey"), 0
-CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(worlds=64, minibatches=8))
-FRAMES = LEARNER.ppo.worlds * LEARNER.ppo.steps
+CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(num_envs=64, minibatches=8))
+FRAMES = LEARNER.ppo.num_envs * LEARNER.ppo.num_steps
 
 
-def problem() -> Problem:
+def problem() -> concretizer.InferenceProblem:
     machine = find_machine("doorkey")
-    shown = demos.load(demos.shipped(TASK), TASK)
-    return Problem(machine, machine.constraint(), TASK.vocabulary(), shown, 7, CONFIG, SEED)
+    demonstrations = demos.load(demos.shipped(TASK), TASK)
+    return concretizer.InferenceProblem.of(
+        machine, machine.constraint(), TASK.vocabulary(), demonstrations, 7, CONFIG, SEED
+    )
 
 
 def learner() -> Any:
-    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.worlds, SEED), SEED)
+    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.num_envs, SEED), SEED)
 
 
 class Timed:
@@ -75,16 +77,16 @@ class Timed:
 
 
 def lines(rounds: int) -> None:
-    policy, holes, clock = learner(), Inline(problem()), Timed()
+    policy, holes, clock = learner(), InlineInference(problem(), TASK.vocabulary()), Timed()
     inner = holes._concretizer
     for owner, method, line in (
         (policy, "collect", "2 play"),
-        (holes, "pay", "3 read the rollout, pay by the likeliest assignment"),
+        (holes, "pay", "3 read the rollout, and pay by the most likely assignment"),
         (policy, "update", "4 PPO"),
-        (policy, "log_probs", "6 log pi of the rollout and of the demonstrations"),
+        (policy, "log_probs", "6 log pi of the demonstrations"),
         (inner.sampler, "draw", "5 draw K assignments"),
-        (inner.follower, "look", "6, 7 f along the rollout, twice"),
-        (concretizer, "look", "6, 7 f along the demonstrations, twice"),
+        (inner.follower, "follow", "6, 7 f along the rollout, twice"),
+        (concretizer, "follow", "6, 7 f along the demonstrations, twice"),
         (inner, "_fit_reward_net", "6, 7 gradient steps of f"),
         (inner, "_fit_sampler", "8 gradient steps of q"),
     ):
@@ -104,26 +106,28 @@ def lines(rounds: int) -> None:
 
 
 def estimators(draws: int = 200) -> None:
-    policy, inner = learner(), problem().concretizer()
-    rollout = policy.collect()
+    policy, inner = learner(), concretizer.Concretizer(problem())
+    batch = policy.collect()
+    rollout = batch.rollout
+    residual, _ = read_rollout(inner.program, TASK.vocabulary(), rollout)
     for index in range(3):
-        inner.learn(
-            index, rollout, policy.log_probs(rollout), policy.log_probs(inner.demonstrated), CONFIG.warm_up_effort
-        )
-    played = inner.payer.read(rollout)
+        demonstrated_log_prob = policy.log_probs(inner.demonstrated)
+        inner.learn(index, rollout, residual, batch.log_prob, demonstrated_log_prob, CONFIG.warm_up_effort)
     sides = [
-        concretizer.Side(residual, look(inner.net, seen, np.ones(seen.worlds, np.bool_)).f.double().numpy(), seen.real)
-        for residual, seen in ((inner.demonstration, inner.demonstrated), (played, rollout))
+        concretizer.SamplerSide(
+            residual, follow(inner.net, source, np.ones(source.worlds, np.bool_)).f.double().numpy(), source.real
+        )
+        for residual, source in ((inner.demonstration, inner.demonstrated), (residual, rollout))
     ]
     q = inner.sampler
     for estimator in ("mixed", "pathwise", "score", "score_plain"):
-        q.config, chance, found = replace(q.config, estimator=estimator), np.random.default_rng(0), []
+        q.config, rng, gradients = replace(q.config, estimator=estimator), np.random.default_rng(0), []
         for _ in range(draws):
             mean, log_variance, idle = q()
-            drawn = q.draws(mean, log_variance, q.config.samples, chance)
+            drawn = q.draws(mean, log_variance, q.config.samples, rng)
             cost = sides[0].cost(drawn.h, idle.item()) + sides[1].cost(drawn.h, idle.item())
-            found.append(torch.autograd.grad(q.soft(cost, drawn, mean, log_variance), mean)[0].numpy())
-        print(f"{estimator:<12} variance {np.var(found, axis=0).sum():.2g}")
+            gradients.append(torch.autograd.grad(q.soft(cost, drawn, mean, log_variance), mean)[0].numpy())
+        print(f"{estimator:<12} variance {np.var(gradients, axis=0).sum():.2g}")
 
 
 def speed_of(rounds: Any, warm_up: int, count: int) -> float:
@@ -150,16 +154,15 @@ def main() -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     lines(count)
-    speed = {
-        "PPO, one core": speed_of(
-            train(learner(), Payer(find_machine("doorkey_handset"), TASK.vocabulary()), 2**40), 3, count
-        )
-    }
-    speed["Algorithm 1, one core"] = speed_of(infer(learner(), Inline(problem()), CONFIG), CONFIG.warm_up + 3, count)
+    payer = Payer(find_machine("doorkey_handset"), TASK.vocabulary())
+    speed = {"PPO, one core": speed_of(train(learner(), lambda batch: payer(batch.rollout), 2**40), 3, count)}
+    speed["Algorithm 1, one core"] = speed_of(
+        infer(learner(), InlineInference(problem(), TASK.vocabulary()), CONFIG), CONFIG.warm_up + 3, count
+    )
     os.sched_setaffinity(0, cores)
-    beside = Beside(problem())
-    speed["Algorithm 1, two cores"] = speed_of(infer(learner(), beside, CONFIG), CONFIG.warm_up + 3, count)
-    beside.close()
+    background = BackgroundInference(problem(), TASK.vocabulary())
+    speed["Algorithm 1, two cores"] = speed_of(infer(learner(), background, CONFIG), CONFIG.warm_up + 3, count)
+    background.close()
     for name, frames in speed.items():
         print(f"{name:<24} {frames:>8,.0f} frames/s  {frames / speed['PPO, one core']:.2f} of plain PPO")
 

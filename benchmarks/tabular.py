@@ -16,8 +16,8 @@ import numpy as np
 
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.prior import Floats
+from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.parse import parse
 from srm.machine.words import Event, Words
 from srm.trajectory import Events, Rollout
 

@@ -3,7 +3,7 @@
     python benchmarks/train.py [--rounds 4] [--skip-slow]
     python benchmarks/train.py --seconds-to 0.9 [--seeds 3]
 
-One process, one thread; every contender has 64 worlds, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
+One process, one thread; every contender has 64 envs, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
 convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units), which learns so slowly that it stays the same.
 Contenders take turns, round by round, and the fastest round of each counts, in processor time: another program on the machine slows
 all of them, not one of them.
@@ -28,21 +28,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from srm.evaluate.payer import Payer
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
-from srm.train.batches import Batch, Deck
 from srm.train.episodes import EpisodeBook, Recent
-from srm.train.learner import Pay
-from srm.train.loop import task_pay, train
-from srm.train.nets import Kind, NetConfig
+from srm.train.loop import train
+from srm.train.minibatches import Minibatches
+from srm.train.nn.nets import Kind, NetConfig
 from srm.train.ppo import Ppo, PpoConfig
 from srm.trajectory import Rollout
 
 ENV = "MiniGrid-DoorKey-8x8-v0"
 # The policies hold still: what one has learnt decides how many views differ, and so how much there is to compute.
-CONFIG = PpoConfig(worlds=64, steps=128, epochs=4, minibatches=8, learning_rate=1e-12)
-FRAMES = CONFIG.worlds * CONFIG.steps
+CONFIG = PpoConfig(num_envs=64, num_steps=128, epochs=4, minibatches=8, learning_rate=1e-12)
+FRAMES = CONFIG.num_envs * CONFIG.num_steps
 IDS = NetConfig(cells="ids")
 KINDS = (11, 6, 4)  # of a MiniGrid cell: objects, colours, states
 
@@ -73,29 +72,29 @@ def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], i
     learner = Ppo(worlds, kind, net, CONFIG, seed=0)
 
     def round() -> None:
-        rollout = learner.collect()
-        learner.update(rollout, rollout.task_reward)
+        batch = learner.collect()
+        learner.update(batch, batch.rollout.task_reward)
 
     return round, FRAMES
 
 
 def our_gradients(kind: Kind, net: NetConfig, *, shared: bool) -> tuple[Callable[[], None], int]:
-    """The passes of an update, on minibatches that lie ready, with nothing else. Not `shared`: every step is looked at by itself."""
-    learner = Ppo(make_worlds(ENV, CONFIG.worlds, seed=0), kind, net, CONFIG, seed=0)
-    learner.collect()
-    assert learner._played is not None
-    dealt: list[Batch] = list(Deck(learner._played, 1).deal(CONFIG.minibatches, np.random.default_rng(0)))
+    """The passes of an update, on minibatches that lie ready, with nothing else. Not `shared`: every step is computed by itself."""
+    learner = Ppo(make_worlds(ENV, CONFIG.num_envs, seed=0), kind, net, CONFIG, seed=0)
+    batch = learner.collect()
+    minibatches = list(Minibatches(batch, 1).epoch(CONFIG.minibatches, np.random.default_rng(0)))
     if not shared:
-        rows = learner._played.rows.reshape(-1, learner.net.lags)
-        apart = [replace(batch.seen, rows=rows[batch.index.numpy()], alike=None) for batch in dealt]
-        dealt = [replace(batch, seen=seen) for batch, seen in zip(dealt, apart, strict=True)]
-    slopes = [(torch.randn(len(batch.index), 7), torch.randn(len(batch.index))) for batch in dealt]
+        rows = batch.rows.reshape(-1, learner.net.lags)
+        minibatches = [
+            replace(one, inputs=replace(one.inputs, rows=rows[one.index.numpy()], inverse=None)) for one in minibatches
+        ]
+    gradients = [(torch.randn(len(one.index), 7), torch.randn(len(one.index))) for one in minibatches]
 
     def round() -> None:
         for _ in range(CONFIG.epochs):
-            for batch, slope in zip(dealt, slopes, strict=True):
-                said, _ = learner.net(batch.seen)
-                torch.autograd.backward((said["logits"], said["value"]), slope)
+            for minibatch, gradient in zip(minibatches, gradients, strict=True):
+                outputs = minibatch.outputs(learner.net)
+                torch.autograd.backward((outputs["logits"], outputs["value"]), gradient)
                 learner.net.zero_grad()
 
     return round, FRAMES
@@ -105,11 +104,11 @@ def torch_gradients() -> tuple[Callable[[], None], int]:
     """The same through PyTorch's convolutions, on floats that lie ready."""
     net, size = TorchCnn(), FRAMES // CONFIG.minibatches
     x = torch.rand(size, 12, 7, 7).contiguous(memory_format=torch.channels_last)
-    slope = torch.randn(size, 8)
+    gradient = torch.randn(size, 8)
 
     def round() -> None:
         for _ in range(CONFIG.epochs * CONFIG.minibatches):
-            net(x).backward(slope)
+            net(x).backward(gradient)
             net.zero_grad()
 
     return round, FRAMES
@@ -144,9 +143,9 @@ def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int, one_ho
 
     shared: dict[str, Any] = {"features_extractor_class": Extractor, "net_arch": [], "ortho_init": False}
     settings: dict[str, Any] = {
-        "n_steps": config.steps,
+        "n_steps": config.num_steps,
         "n_epochs": config.epochs,
-        "batch_size": config.worlds * config.steps // config.minibatches,
+        "batch_size": config.num_envs * config.num_steps // config.minibatches,
         "learning_rate": config.learning_rate,
         "ent_coef": config.entropy_weight,
         "seed": seed,
@@ -161,7 +160,12 @@ def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int, one_ho
 class Sb3Worlds:
     """Our worlds as a vector environment of Stable-Baselines3, paid by `pay` step by step."""
 
-    def __new__(cls, worlds: Any, pay: Pay = task_pay, watch: Callable[[Rollout], None] = lambda rollout: None) -> Any:
+    def __new__(
+        cls,
+        worlds: Any,
+        pay: Callable[[Rollout], np.ndarray] = lambda rollout: rollout.task_reward,
+        watch: Callable[[Rollout], None] = lambda rollout: None,
+    ) -> Any:
         from stable_baselines3.common.vec_env import VecEnv
 
         class Vector(VecEnv):
@@ -203,7 +207,7 @@ class Sb3Worlds:
 
 
 def minigrid_worlds() -> GymnasiumWorlds:
-    vector = gymnasium.make_vec(ENV, CONFIG.worlds, vectorization_mode="sync", wrappers=[ShowPlace])
+    vector = gymnasium.make_vec(ENV, CONFIG.num_envs, vectorization_mode="sync", wrappers=[ShowPlace])
     return GymnasiumWorlds(vector, seed=0, env_id=ENV)
 
 
@@ -240,10 +244,11 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
     task = find_task("DoorKey-8x8")
     for seed in range(seeds):
         for name in ("ours", "SB3, one-hot cells", "SB3"):
-            worlds, clock = task.make_worlds(PpoConfig().worlds, seed), Clock(level, PpoConfig().worlds)
+            worlds, clock = task.make_worlds(PpoConfig().num_envs, seed), Clock(level, PpoConfig().num_envs)
             pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
             if name == "ours":
-                for round in train(Ppo(worlds, "cnn", NetConfig(), PpoConfig(), seed), pay, most):
+                learner = Ppo(worlds, "cnn", NetConfig(), PpoConfig(), seed)
+                for round in train(learner, lambda batch, pay=pay: pay(batch.rollout), most):
                     clock.watch(round.rollout)
                     if clock.reached:
                         break
@@ -252,7 +257,7 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
                     Sb3Worlds(worlds, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
                 )
                 while not clock.reached and clock.frames < most:
-                    agent.learn(PpoConfig().worlds * PpoConfig().steps, reset_num_timesteps=False)
+                    agent.learn(PpoConfig().num_envs * PpoConfig().num_steps, reset_num_timesteps=False)
             print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
             worlds.close()
 
@@ -274,10 +279,10 @@ def main() -> None:
         return
 
     def own() -> Worlds:
-        return make_worlds(ENV, CONFIG.worlds, seed=0)
+        return make_worlds(ENV, CONFIG.num_envs, seed=0)
 
     def pool() -> Worlds:
-        return EnvPoolWorlds(ENV, CONFIG.worlds, seed=0)
+        return EnvPoolWorlds(ENV, CONFIG.num_envs, seed=0)
 
     contenders = {
         "PPO CNN": ours("cnn", IDS, own()),

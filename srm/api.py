@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
+from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine
 from srm.machine.words import VOCABULARIES, Words
 from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from srm.experiment.evaluation import ActionChoice, Evaluation
     from srm.experiment.policy import Trained
     from srm.experiment.runner import Run
-    from srm.machine.checks.report import Report
-    from srm.report.compare import Comparison
+    from srm.machine.checks.core.report import Report
+    from srm.report.compare.measure import Comparison
     from srm.report.progress import RoundProgress
     from srm.results import PosteriorResult, RunResult
     from srm.trajectory import Demonstrations
@@ -67,7 +67,7 @@ def check(
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
     """
-    from srm.machine.check import compare as compare_machines
+    from srm.machine.checks.check import compare as compare_machines
 
     checked, known = _with_words(machine, words)
     if against is None:
@@ -128,7 +128,7 @@ def infer(
     from srm.experiment.posterior import Inference, Inputs, infer_holes, write_inference
     from srm.experiment.run import refuse_taken
     from srm.infer.posterior.store import stored_draws, summary_of
-    from srm.machine.check import refuse_unfit
+    from srm.machine.checks.check import refuse_unfit
     from srm.machine.model import held_to
     from srm.results import PosteriorResult
 
@@ -148,7 +148,7 @@ def infer(
     inputs = Inputs(found, opened, constraint, shown)
     posterior = infer_holes(asked, inputs)
     if folder is not None:
-        from srm.report.posterior import write_posterior_report
+        from srm.report.run.inference import write_posterior_report
 
         write_inference(folder, asked, inputs, posterior)
         write_posterior_report(folder)
@@ -302,8 +302,8 @@ def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:
         *runs: Runs, their folders, or folders that hold them.
         reach: The return whose frames to reach are told.
     """
-    from srm.report.collect import find_runs
-    from srm.report.compare import compare as compare_runs
+    from srm.report.compare.collect import find_runs
+    from srm.report.compare.measure import compare as compare_runs
 
     if not runs:
         raise SettingError("give the runs to compare, or a folder that holds them")
@@ -314,8 +314,8 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
     """A run from its beginning to its page. Ctrl-C, or a fault, leaves it as far as it got."""
     from srm.experiment.learning_settings import Learning
     from srm.interrupt import stop_on_interrupt
-    from srm.report.learning import write_report
     from srm.report.progress import shown_progress
+    from srm.report.run.learning import write_report
     from srm.results import RunResult
     from srm.train.threads import one_thread
 

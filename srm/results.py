@@ -18,14 +18,14 @@ from srm.errors import RunError
 from srm.experiment.run import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.infer.posterior.record import HoleRecord, Summary
 from srm.infer.posterior.store import StoredDraws, read_draws, to_arviz
+from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.machine.parse import load
-from srm.report.run import SAMPLED, Columns, read_json, read_log
+from srm.report.run.read import SAMPLED, Columns, read_json, read_log
 
 if TYPE_CHECKING:
     from srm.experiment.policy import Trained
     from srm.report.figure import ShownFigure
-    from srm.report.markup import Markup
+    from srm.report.html.markup import Markup
     from srm.task.table import Task
     from srm.trajectory import Demonstrations
 
@@ -71,10 +71,10 @@ class PosteriorResult:
         return str(self)
 
     def _repr_html_(self) -> str:
+        from srm.report.html.markup import tag
         from srm.report.known import evidence_text
-        from srm.report.markup import tag
         from srm.report.notebook import display
-        from srm.report.posterior import posterior_sections, warning
+        from srm.report.run.posterior import posterior_sections, warning
 
         kept = self.machine.constraint() if self.summary.constraint is not None else None
         marginals, *others = posterior_sections(self.summary, self.machine, kept)
@@ -133,7 +133,7 @@ class RunResult:
     @property
     def posterior(self) -> PosteriorResult | None:
         """None: nothing was inferred, or in a way that leaves no draws. `machine` has values and spreads all the same."""
-        from srm.report.posterior import read_summary, refuse_other_machine
+        from srm.report.run.summary import read_summary, refuse_other_machine
 
         known = read_json(self.folder / POSTERIOR)
         if known is None or known.get("kind") != SAMPLED:
@@ -186,7 +186,7 @@ class RunResult:
         return f"{reached} after {summary['frames']:,} frames and {summary['seconds']:.0f} s"
 
     def _repr_html_(self) -> str:
-        from srm.report.markup import tag
+        from srm.report.html.markup import tag
         from srm.report.notebook import display, picture
 
         machine, report = self.machine, self.folder / "report.html"
@@ -197,7 +197,7 @@ class RunResult:
 
 
 def _drawing(machine: Machine) -> Markup:
-    from srm.machine.draw import svg
-    from srm.report.markup import Markup, tag
+    from srm.machine.drawing.draw import svg
+    from srm.report.html.markup import Markup, tag
 
     return tag("div", Markup(svg(machine)), class_="scroll drawing")

@@ -13,21 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from srm.machine.model import (
-    Atom,
-    Constraint,
-    Counter,
-    EveryHole,
-    Hindsight,
-    Hole,
-    Machine,
-    Node,
-    RepayEvery,
-    RepayLast,
-    Rule,
-    RuleOf,
-    Space,
-)
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole, Space
+from srm.machine.model import Counter, Hindsight, Machine, Node, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     RELATIONS,
     Always,

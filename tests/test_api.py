@@ -19,13 +19,13 @@ import torch
 import srm
 from srm.errors import DemonstrationError, SettingError, SrmError, TaskError
 from srm.experiment.run import checkpoints
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 
 ROOT = Path(__file__).parents[1]
 SMALL: dict[str, Any] = {
     "frames": 300,
-    "ppo": {"worlds": 4, "steps": 16, "epochs": 1, "minibatches": 2},
+    "ppo": {"num_envs": 4, "num_steps": 16, "epochs": 1, "minibatches": 2},
     "network": {"width": 16},
     "progress": False,
 }
@@ -172,10 +172,10 @@ def test_every_setting_of_the_command_line_has_a_keyword(run: srm.RunResult, tmp
 
     trained = srm.train(
         "DoorKey-5x5", run.machine or "", learner="agac", net="lstm", out=tmp_path / "run",
-        **{**SMALL, "ppo": PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2)},
+        **{**SMALL, "ppo": PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)},
     )  # fmt: skip
     settings = trained.config["training"]
-    assert (settings["learning"]["learner"], settings["learning"]["ppo"]["worlds"]) == ("agac", 4)
+    assert (settings["learning"]["learner"], settings["learning"]["ppo"]["num_envs"]) == ("agac", 4)
     assert settings["reward"] == "doorkey"
     assert trained.posterior is None
     assert trained.machine == run.machine
@@ -185,7 +185,7 @@ def test_every_setting_of_the_command_line_has_a_keyword(run: srm.RunResult, tmp
     ("settings", "problem"),
     [
         ({"framse": 3}, "there is no setting framse; did you mean frames"),
-        ({"ppo": {"wurlds": 3}}, "ppo: wurlds is not a field"),
+        ({"ppo": {"num_env": 3}}, "ppo: num_env is not a field"),
         ({"frames": "many"}, "frames: 'many', expected int"),
         ({"seed": -1}, "--seed -1: give a number that is 0 or more"),
         ({"net": "rnn"}, "net: 'rnn', expected one of cnn"),

@@ -14,11 +14,11 @@ from srm.chance import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.trace import trace
-from srm.machine.check import check
-from srm.machine.parse import find_machine
-from srm.report.figures import palette
-from srm.report.markup import tag
-from srm.report.page import Section, page
+from srm.machine.checks.check import check
+from srm.machine.language.parse import find_machine
+from srm.report.compare.figures import palette
+from srm.report.html.markup import tag
+from srm.report.html.page import Section, page
 from srm.task.compiled import compiled
 from srm.task.demos import choose
 from srm.task.record import play, record

@@ -16,7 +16,7 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "chance extension extras interrupt processes settings",
+    "chance extension extras interrupt settings",
     "machine",
     "trajectory",
     "task",
@@ -96,7 +96,7 @@ def loaded(code: str, *packages: str) -> list[str]:
 
 def test_reading_a_machine_loads_nothing_heavy() -> None:
     heavy = "numpy", "torch", "gymnasium", "minigrid", "z3", "matplotlib"
-    assert loaded("from srm.machine.parse import find_machine; find_machine('doorkey')", *heavy) == []
+    assert loaded("from srm.machine.language.parse import find_machine; find_machine('doorkey')", *heavy) == []
 
 
 @pytest.mark.parametrize("module", sorted({row.module for verb, row in VERBS.items() if verb not in LEARNERS}))

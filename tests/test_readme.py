@@ -12,7 +12,7 @@ import pytest
 
 import srm
 from srm.errors import MachineError
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 ROOT = Path(__file__).parents[1]

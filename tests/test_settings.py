@@ -10,13 +10,13 @@ from srm.chance import stream
 from srm.errors import SettingError
 from srm.experiment.learning_settings import Learning
 from srm.experiment.training import Training
-from srm.infer.imitation import ImitationConfig
-from srm.infer.loop import InferConfig
-from srm.infer.reward_net import RewardNetConfig
-from srm.infer.sampler import SamplerConfig
+from srm.infer.algorithm1.gaussian import SamplerConfig
+from srm.infer.algorithm1.loop import InferConfig
+from srm.infer.algorithm1.reward_net import RewardNetConfig
+from srm.infer.baselines.imitation import ImitationConfig
 from srm.train.agac import AgacConfig
-from srm.train.clone import CloneConfig
-from srm.train.nets import NetConfig
+from srm.train.bc import CloneConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 from srm.train.ride import RideConfig
 
@@ -26,13 +26,13 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("config", "field", "value", "told"),
     [
-        (PpoConfig, "worlds", 0, "--ppo.worlds 0: give a number that is 1 or more"),
+        (PpoConfig, "num_envs", 0, "--ppo.num-envs 0: give a number that is 1 or more"),
         (PpoConfig, "minibatches", -1, "--ppo.minibatches -1: give a number that is 1 or more"),
         (PpoConfig, "learning_rate", 0.0, "--ppo.learning-rate 0.0: give a number above 0"),
         (PpoConfig, "learning_rate", NAN, "--ppo.learning-rate nan: give a number above 0"),
         (PpoConfig, "discount", 1.5, "--ppo.discount 1.5: give a number above 0 that is at most 1"),
-        (PpoConfig, "mix", -0.1, "--ppo.mix -0.1: give a number from 0 to 1"),
-        (PpoConfig, "clip", float("inf"), "--ppo.clip inf: give a number above 0"),
+        (PpoConfig, "gae_lambda", -0.1, "--ppo.gae-lambda -0.1: give a number from 0 to 1"),
+        (PpoConfig, "clip_coef", float("inf"), "--ppo.clip-coef inf: give a number above 0"),
         (NetConfig, "stack", 0, "--network.stack 0: give a number that is 1 or more"),
         (AgacConfig, "surprise_frames", 0, "--agac.surprise-frames 0: give a number that is 1 or more"),
         (RideConfig, "minibatches", 0, "--ride.minibatches 0: give a number that is 1 or more"),

@@ -103,9 +103,9 @@ def test_the_commands_run_from_the_wheel(installed: Path, tmp_path: Path) -> Non
     small = [
         "--frames",
         "1200",
-        "--ppo.worlds",
+        "--ppo.num-envs",
         "8",
-        "--ppo.steps",
+        "--ppo.num-steps",
         "32",
         "--episodes",
         "1",

@@ -55,23 +55,23 @@ VERBS = {
         "srm.cli.learn",
         "Learn",
         "infer the holes of a machine from demonstrations while a policy is trained",
-        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
+        {"--tensorboard": "tensorboard", "--wandb": "wandb", "--envs envpool": "envpool"},
     ),
     "train": Verb(
         "srm.cli.train",
         "Train",
         "learn a policy on a task's reward or on a machine's",
-        {"--tensorboard": "tensorboard", "--wandb": "wandb"},
+        {"--tensorboard": "tensorboard", "--wandb": "wandb", "--envs envpool": "envpool"},
     ),
-    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does"),
+    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does", {"--envs envpool": "envpool"}),
     "suite": Verb(
         "srm.cli.suite",
-        "Suite",
+        "RunSuite",
         "run a whole comparison: every curve with every seed, side by side",
         {"--on ray": "ray"},
     ),
-    "report": Verb("srm.cli.report", "Report", "write the page of a run, or one that compares runs"),
-    "trace": Verb("srm.cli.trace", "Trace", "tell step by step what a machine pays for demonstrations, and why"),
+    "report": Verb("srm.cli.report", "WriteReport", "write the page of a run, or one that compares runs"),
+    "trace": Verb("srm.cli.trace", "ShowTrace", "tell step by step what a machine pays for demonstrations, and why"),
 }
 
 

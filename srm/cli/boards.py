@@ -1,4 +1,4 @@
-"""What is shown of a log while a run goes on: curves in TensorBoard and in Weights & Biases, and rule rates in a line of progress."""
+"""The rows of a log for programs that draw curves while a run goes on: TensorBoard, and Weights & Biases."""
 
 from __future__ import annotations
 

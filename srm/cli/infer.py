@@ -13,6 +13,7 @@ from typing import Annotated
 
 import tyro
 
+from srm.experiment.origin import envs_line, stepped_by
 from srm.experiment.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
 from srm.experiment.run import LEARNT, refuse_taken
 
@@ -30,7 +31,7 @@ class Infer:
     def run(self) -> int:
         from srm.infer.posterior.store import summary_of
         from srm.report.known import posterior_text
-        from srm.report.posterior import write_posterior_report
+        from srm.report.run.inference import write_posterior_report
 
         start, asked = time.monotonic(), self.inference
         inputs = read_inputs(asked)
@@ -38,6 +39,7 @@ class Infer:
         refuse_taken(folder, resumable=False)
         with _patience(f"inferring {len(inputs.machine.holes)} holes of machine {inputs.machine.name} ..."):
             posterior = infer_holes(asked, inputs)
+        print(envs_line(inputs.task.env_id, stepped_by(inputs.task)), file=sys.stderr)
         write_inference(folder, asked, inputs, posterior)
         page = write_posterior_report(folder)
         print("\n".join(posterior_text(summary_of(posterior), inputs.demonstrations.env_id)))

@@ -18,13 +18,14 @@ from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.learning_settings import Learning, learning_of
+from srm.experiment.origin import envs_line
 from srm.experiment.run import CHECK, LEARNT, POSTERIOR
 from srm.experiment.runner import Run
 from srm.interrupt import stop_on_interrupt
 from srm.report.known import known_of
-from srm.report.learning import write_report
-from srm.report.posterior import read_summary
 from srm.report.progress import shown_progress
+from srm.report.run.learning import write_report
+from srm.report.run.summary import read_summary
 from srm.train.episodes import of_few
 from srm.train.threads import one_thread
 
@@ -45,6 +46,7 @@ class Learn:
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
+        print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())

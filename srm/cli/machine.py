@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.errors import SrmError, TaskError, near
-from srm.machine.parse import find_machine
+from srm.errors import SettingError, SrmError, TaskError, near
+from srm.machine.language.parse import find_machine
 from srm.machine.words import Words
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 if TYPE_CHECKING:
-    from srm.machine.checks.report import Report
+    from srm.machine.checks.core.report import Report
     from srm.machine.model import Machine
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE")]
@@ -42,7 +42,7 @@ class Check:
     """exit with 1 for warnings too"""
 
     def run(self) -> int:
-        from srm.machine.check import check, compare
+        from srm.machine.checks.check import check, compare
 
         if self.forbid_farming and self.against is not None:
             raise SrmError("--forbid-farming and --against ask different questions; give one of them")
@@ -73,7 +73,7 @@ class Check:
         )
 
     def _forbid(self, machine: Machine, words: Words | None) -> int:
-        from srm.machine.check import forbid_farming, with_atoms
+        from srm.machine.checks.check import forbid_farming, with_atoms
 
         constraint = None if self.constraint == "none" else machine.constraint(self.constraint)
         forbidden = forbid_farming(machine, words, constraint)
@@ -90,9 +90,9 @@ class Check:
             return
         from rich.console import Console
 
-        from srm.machine.checks.tell import tell
+        from srm.machine.checks.core.terminal import print_report
 
-        tell(report, Console())
+        print_report(report, Console())
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Show:
     def run(self) -> int:
         from rich.console import Console
 
-        from srm.machine.show import show
+        from srm.machine.drawing.terminal import show
 
         show(find_machine(self.file), Console())
         return 0
@@ -125,7 +125,7 @@ class Draw:
     """name of the constraint to show, or none; the first of the machine unless told"""
 
     def run(self) -> int:
-        from srm.machine.draw import FORMATS, SUFFIXES
+        from srm.machine.drawing.draw import FORMATS, SUFFIXES
 
         if not self.files:
             raise SrmError("give the machines to draw: .srm files or names such as doorkey")
@@ -176,14 +176,29 @@ class Import:
     """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """the .srm file to write; the terminal (-) unless told"""
+    rename: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="OLD=NEW")] = ()
+    """give an event, node or signal of the file another name, as in k=pick_up_key"""
+    holes: bool = False
+    """turn the numbers that rules pay into holes, named after the event or the node they pay for"""
 
     def run(self) -> int:
-        from srm.machine.foreign import import_reward_machine
+        from srm.machine.importer.writer import import_reward_machine
 
         if self.out is not None and self.out.exists():
             raise SrmError(f"{self.out}: exists, and is not written over; choose another name with -o")
-        _write(self.out, str(import_reward_machine(self.file)))
+        _write(self.out, str(import_reward_machine(self.file, self._names(), self.holes)))
         return 0
+
+    def _names(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for pair in self.rename:
+            old, equals, new = pair.partition("=")
+            if not (old and equals and new):
+                raise SettingError(f"--rename {pair}: write OLD=NEW, as in k=pick_up_key")
+            if old in names:
+                raise SettingError(f"--rename {pair}: {old} is renamed to {names[old]} already; leave one out")
+            names[old] = new
+        return names
 
 
 def _write(path: Path | None, text: str) -> None:

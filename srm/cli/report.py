@@ -10,15 +10,15 @@ from tyro.conf import Positional, arg
 
 from srm.errors import RunError
 from srm.experiment.run import CONFIG, read_config
-from srm.report.learning import write_report
+from srm.report.run.learning import write_report
 from srm.settings import NUMBER
 
 if TYPE_CHECKING:
-    from srm.report.collect import Run
+    from srm.report.compare.collect import MeasuredRun
 
 
 @dataclass(frozen=True)
-class Report:
+class WriteReport:
     """write the page of a learning run or of an inference into its folder, or a page that compares runs; both open from disk, without a network"""
 
     folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]
@@ -43,15 +43,15 @@ class Report:
             print(write_report(self.folders[0]))
             return 0
         if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "infer":
-            from srm.report.posterior import write_posterior_report
+            from srm.report.run.inference import write_posterior_report
 
             print(write_posterior_report(self.folders[0]))
             return 0
-        from srm.report.collect import find_runs
+        from srm.report.compare.collect import find_runs
 
         folders, runs = self.folders, find_runs(self.folders)
         if self.keep is not None:
-            from srm.report.keep import keep
+            from srm.report.compare.keep import keep
 
             folders, runs = (self.keep,), keep(runs, self.keep)
             print(self.keep)
@@ -59,10 +59,10 @@ class Report:
             self._compare(folders, runs)
         return 0
 
-    def _compare(self, folders: tuple[Path, ...], runs: list[Run]) -> None:
-        from srm.report.collect import common_folder
-        from srm.report.compare import compare
-        from srm.report.comparison import write_comparison
+    def _compare(self, folders: tuple[Path, ...], runs: list[MeasuredRun]) -> None:
+        from srm.report.compare.collect import common_folder
+        from srm.report.compare.measure import compare
+        from srm.report.compare.page import write_comparison
 
         out = self.out or common_folder(folders) / "report"
         print(write_comparison(compare(runs, self.reach), out, self.csv))

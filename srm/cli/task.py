@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -118,20 +119,25 @@ class Demo:
             )
 
     def run(self) -> int:
+        from srm.experiment.origin import envs_line
         from srm.task.record import record
+        from srm.task.worlds import stepper_of
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
         if self.from_run is not None:
             from srm.experiment.policy import record_policy
 
-            _write(record_policy(self.task, self.from_run, self.number, self.seed), path)
+            recorded = record_policy(self.task, self.from_run, self.number, self.seed)
         elif self.habit is not None or self.noise > 0:
             from srm.task.habits import record_with
 
-            _write(record_with(task, self.number, self.seed, habit=self.habit, noise=self.noise), path)
+            recorded = record_with(task, self.number, self.seed, habit=self.habit, noise=self.noise)
         else:
-            _write(record(task, self.number, self.seed), path)
+            recorded = record(task, self.number, self.seed)
+        with closing(task.environment(task.env_id)) as env:
+            print(envs_line(task.env_id, stepper_of(env)))
+        _write(recorded, path)
         return 0
 
 

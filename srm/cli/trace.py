@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from srm.errors import AssignmentError, DemonstrationError
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 
 if TYPE_CHECKING:
-    from srm.evaluate.trace import Trace as Traced
+    from srm.evaluate.trace import Trace
     from srm.machine.model import Machine
     from srm.task.table import Task
     from srm.trajectory import Demonstrations
 
 
 @dataclass(frozen=True)
-class Trace:
+class ShowTrace:
     machine: Annotated[Positional[str], arg(metavar="MACHINE")]
     """an .srm file whose holes have values, or the name of a machine that ships with the package"""
     file: Annotated[Positional[Path], arg(metavar="DEMO_FILE")]
@@ -69,7 +69,7 @@ class Trace:
             )
         return values.values()
 
-    def _print_json(self, machine: Machine, values: dict[str, float], traces: dict[int, Traced]) -> None:
+    def _print_json(self, machine: Machine, values: dict[str, float], traces: dict[int, Trace]) -> None:
         from json import dumps
 
         from srm.evaluate.trace import as_json
@@ -80,7 +80,7 @@ class Trace:
         self,
         machine: Machine,
         values: dict[str, float],
-        traces: dict[int, Traced],
+        traces: dict[int, Trace],
         demonstrations: Demonstrations,
     ) -> None:
         from rich.console import Console

@@ -19,12 +19,13 @@ from srm.chance import stream
 from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.origin import versions
+from srm.experiment.origin import envs_line, versions
 from srm.experiment.runner import Run
 from srm.experiment.training import Training, training_of
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.table import Stepping, Task
 from srm.train.episodes import of_few
 from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations
@@ -32,7 +33,6 @@ from srm.trajectory import Demonstrations
 if TYPE_CHECKING:
     from srm.experiment.evaluation import ActionChoice
     from srm.experiment.policy import Trained
-    from srm.task.table import Task
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Train:
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
+        print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())
@@ -104,6 +105,8 @@ class Eval:
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
     """of the worlds and actions; never those of training"""
+    envs: Stepping = "auto"
+    """who steps the envs, as with `srm train`, whatever the run was trained in"""
     json: bool = False
     """print JSON"""
     replays: Path | None = None
@@ -120,13 +123,16 @@ class Eval:
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
-        task = trained.environment(self.env)
+        task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed)
         if self.replays is not None:
             save_replays(trained, task, self.play, self.seed, self.replays)
-        print(json.dumps(evaluation.to_json(), indent=2) if self.json else evaluation)
+        if self.json:
+            print(json.dumps(evaluation.to_json(), indent=2))
+        else:
+            print(f"{envs_line(task.env_id, evaluation.envs)}\n{evaluation}")
         return 0
 
 

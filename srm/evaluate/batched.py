@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from srm.errors import AssignmentError
-from srm.evaluate import compiled
+from srm.evaluate._native import compiled
+from srm.evaluate._native.tables import NONE, Array
 from srm.evaluate.symbolic import Residual, clash_error
-from srm.evaluate.tables import NONE, Array
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.machine.terms import number_text
 
 IDLE = NONE
@@ -39,11 +40,6 @@ class Coefficients:
         spread = np.zeros(self.shape)
         spread[:, self.entry, self.hole] = self.value.T
         return spread
-
-    def pull(self, weights: Floats) -> Floats:
-        """d (sum of weights * pay) / d holes, [K, H], for weights [K, N]."""
-        pulled = self.value * weights.T[self.entry]  # [R, K]
-        return np.stack([pulled[self.hole == hole].sum(axis=0) for hole in range(self.shape[2])], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,22 +114,25 @@ def assignment_of(
     Values outside their spaces are refused, and those outside the machine's first constraint unless `outside_constraint`
     asks for them.
     """
-    given = machine.values() if values is None else values
-    missing = [f"?{name}" for name in machine.hole_names if name not in given]
-    unknown = [f"?{name}" for name in given if name not in machine.hole_names]
+    # A finite number for each hole
+    by_name = machine.values() if values is None else values
+    missing = [f"?{name}" for name in machine.hole_names if name not in by_name]
+    unknown = [f"?{name}" for name in by_name if name not in machine.hole_names]
     if missing or unknown:
         reasons = [f"no value for {', '.join(missing)}"] * bool(missing) + [
             f"no such hole: {', '.join(unknown)}"
         ] * bool(unknown)
         raise AssignmentError(f"machine {machine.name}: {'; '.join(reasons)}")
-    assignment = np.array([given[name] for name in machine.hole_names], np.float64)
+    assignment = np.array([by_name[name] for name in machine.hole_names], np.float64)
     if not np.isfinite(assignment).all():
         bad = machine.hole_names[int(np.flatnonzero(~np.isfinite(assignment))[0])]
-        raise AssignmentError(f"machine {machine.name}: ?{bad} is {given[bad]}, which is not a finite number")
+        raise AssignmentError(f"machine {machine.name}: ?{bad} is {by_name[bad]}, which is not a finite number")
+
+    # Inside its space, and all of them inside the constraint
     for within in machine.spaces:
-        if given[within.hole] not in within.space:
+        if by_name[within.hole] not in within.space:
             raise AssignmentError(
-                f"machine {machine.name}: ?{within.hole} is {number_text(given[within.hole])}, which breaks {within}; "
+                f"machine {machine.name}: ?{within.hole} is {number_text(by_name[within.hole])}, which breaks {within}; "
                 "take a value inside it, or widen the space"
             )
     constraint = machine.constraint()

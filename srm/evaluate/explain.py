@@ -25,8 +25,8 @@ from srm.machine.terms import (
     SignalTerm,
     Sum,
     Term,
+    compared_terms,
     number_text,
-    parts,
 )
 
 Signals = Mapping[str, float]
@@ -53,7 +53,7 @@ class Amount:
 
 
 def amount_of(walk: Walk, term: Term, signals: Signals) -> Amount:
-    shares: dict[str | None, tuple[float, float]] = {}
+    by_hole: dict[str | None, tuple[float, float]] = {}
     for monomial, fraction in walk.machine.form(term).items():
         coefficient = float(fraction)
         for name in monomial.counters:
@@ -61,11 +61,11 @@ def amount_of(walk: Walk, term: Term, signals: Signals) -> Amount:
         for name in monomial.signals:
             coefficient *= signals[name]
         if coefficient:
-            before, amount = shares.get(monomial.hole, (0.0, 0.0))
+            before, amount = by_hole.get(monomial.hole, (0.0, 0.0))
             worth = 1.0 if monomial.hole is None else walk.assignment[monomial.hole]
-            shares[monomial.hole] = (before + coefficient, amount + coefficient * worth)
-    told = tuple(Share(hole, coefficient, amount) for hole, (coefficient, amount) in shares.items())
-    return Amount(str(term), equation(walk, term, signals), walk.value(term, signals), told)
+            by_hole[monomial.hole] = (before + coefficient, amount + coefficient * worth)
+    shares = tuple(Share(hole, coefficient, amount) for hole, (coefficient, amount) in by_hole.items())
+    return Amount(str(term), equation(walk, term, signals), walk.value(term, signals), shares)
 
 
 def number(value: float) -> str:
@@ -76,8 +76,8 @@ def number(value: float) -> str:
 def equation(walk: Walk, term: Term, signals: Signals) -> str:
     """`2 * (-0.4 - 0.1) + 1.2 = 0.2`, or only `1.2` where there is nothing to work out."""
     total = number(walk.value(term, signals))
-    shown = str(_in_place(walk, term, signals))
-    return total if shown == total else f"{shown} = {total}"
+    text = str(_in_place(walk, term, signals))
+    return total if text == total else f"{text} = {total}"
 
 
 def _in_place(walk: Walk, term: Term, signals: Signals) -> Term:
@@ -87,8 +87,8 @@ def _in_place(walk: Walk, term: Term, signals: Signals) -> Term:
         case NamedTerm(name):
             return _in_place(walk, dict(walk.machine.terms)[name], signals)
         case Negation(inner):
-            shown = _in_place(walk, inner, signals)
-            return Number(-shown.value) if isinstance(shown, Number) else Negation(shown)
+            negated = _in_place(walk, inner, signals)
+            return Number(-negated.value) if isinstance(negated, Number) else Negation(negated)
         case Sum(inner):
             return _sum_in_place(walk, inner, signals)
         case Product(factors):
@@ -118,27 +118,26 @@ def guard_in_numbers(walk: Walk, guard: Guard, signals: Signals) -> str:
     """The guard with each comparison worked out; one that fails says so."""
     match guard:
         case Compare(left, relation, right):
-            shown = f"{equation(walk, left, signals)} {relation} {equation(walk, right, signals)}"
+            text = f"{equation(walk, left, signals)} {relation} {equation(walk, right, signals)}"
             difference = walk.value(left, signals) - walk.value(right, signals)
-            return shown if COMPARE[relation](difference) else f"{shown} (false)"
+            return text if COMPARE[relation](difference) else f"{text} (false)"
         case Not(inner):
-            shown = guard_in_numbers(walk, inner, signals)
-            return f"not ({shown})" if isinstance(inner, And | Or | Compare) else f"not {shown}"
+            text = guard_in_numbers(walk, inner, signals)
+            return f"not ({text})" if isinstance(inner, And | Or | Compare) else f"not {text}"
         case And(inside) | Or(inside):
             wrapped = And | Or if isinstance(guard, And) else Or
-            shown_inside = [
+            texts = [
                 f"({guard_in_numbers(walk, g, signals)})"
                 if isinstance(g, wrapped)
                 else guard_in_numbers(walk, g, signals)
                 for g in inside
             ]
-            return (" and " if isinstance(guard, And) else " or ").join(shown_inside)
+            return (" and " if isinstance(guard, And) else " or ").join(texts)
         case _:
             return str(guard)
 
 
 def holes_compared(machine: Machine, guard: Guard) -> tuple[str, ...]:
     """The holes that decide a guard, each once, in the machine's order."""
-    sides = [side for part in parts(guard) if isinstance(part, Compare) for side in (part.left, part.right)]
-    found = {monomial.hole for side in sides for monomial in machine.form(side)}
-    return tuple(name for name in machine.hole_names if name in found)
+    names = {monomial.hole for side in compared_terms(guard) for monomial in machine.form(side)}
+    return tuple(name for name in machine.hole_names if name in names)

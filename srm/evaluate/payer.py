@@ -1,7 +1,7 @@
 """A machine as the reward of a learner: successive rollouts of the same worlds in, pay [T, B] out.
 
     payer = Payer(machine, vocabulary)
-    learner.update(rollout, payer(rollout))
+    learner.update(batch, payer(batch.rollout))
 
 A learner never learns what a machine is; it is given such a function.
 """
@@ -25,11 +25,23 @@ def read_rollout(
     program: Program, vocabulary: Vocabulary, rollout: Rollout, carry: symbolic.Carry | None = None
 ) -> tuple[symbolic.Residual, symbolic.Carry]:
     """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
+    return walk_rollout(program, rollout, read_events(vocabulary, rollout), carry)
+
+
+def read_events(vocabulary: Vocabulary, rollout: Rollout) -> Events:
+    """What happened in a rollout; what proofs could not rely on is refused."""
     events = vocabulary.read(rollout)
     if not isinstance(events, Events):
         returned = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
         raise TrajectoryError(f"{returned}; it must return srm.trajectory.Events, as docs/own_task.md shows")
     _refuse_two_acts(vocabulary.words, events)
+    return events
+
+
+def walk_rollout(
+    program: Program, rollout: Rollout, events: Events, carry: symbolic.Carry | None = None
+) -> tuple[symbolic.Residual, symbolic.Carry]:
+    """The same as `read_rollout`, of events that were read already."""
     return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
 
 
@@ -53,16 +65,18 @@ class OpenPayer:
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
         self.program, self.vocabulary = Program(machine, vocabulary.words), vocabulary
+        self.events: Events | None = None  # of the rollout read last, and what the machine makes of them
+        self.residual: symbolic.Residual | None = None
         self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
+        self._rollout: Rollout | None = None
         self._carry: symbolic.Carry | None = None
-        self._last: tuple[Rollout, symbolic.Residual] | None = None
 
     def read(self, rollout: Rollout) -> symbolic.Residual:
         """The next rollout; the one that was read last is not read again."""
-        if self._last is None or self._last[0] is not rollout:
-            residual, self._carry = read_rollout(self.program, self.vocabulary, rollout, self._carry)
-            self._last = rollout, residual
-        return self._last[1]
+        if self.residual is None or rollout is not self._rollout:
+            self._rollout, self.events = rollout, read_events(self.vocabulary, rollout)
+            self.residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
+        return self.residual
 
     def pay(self, rollout: Rollout, assignment: batched.Floats) -> batched.Floats:
         """[T, B] under one assignment [H]."""

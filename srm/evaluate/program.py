@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from srm.evaluate.compiled import CompiledTables
-from srm.evaluate.tables import Tables, tables_of
+from srm.evaluate._native.compiled import CompiledTables
+from srm.evaluate._native.tables import Tables, tables_of
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.machine.parse import require_words
 from srm.machine.words import Words
 
 

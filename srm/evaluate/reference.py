@@ -63,10 +63,10 @@ class Ambiguous(SrmError):
             f"{where}: rules {first} and {second} of node {node} both hold (with {values}); "
             "make their guards exclude each other, or write `otherwise` between them"
         )
-        self._told = (node, first, second, where, dict(assignment))
+        self._arguments = (node, first, second, where, dict(assignment))
 
     def __reduce__(self) -> tuple[type[Ambiguous], tuple[Any, ...]]:
-        return Ambiguous, self._told  # it may be raised in another process
+        return Ambiguous, self._arguments  # it may be raised in another process
 
 
 class Repaid(NamedTuple):
@@ -118,7 +118,7 @@ class Walk:
     def step(self, happened: Mapping[str, Attributes], signals: Mapping[str, float], where: str = "") -> Judgement:
         fired = self._applicable(happened, signals, where)
         label, rule = fired if fired else (None, None)
-        said = Judgement(
+        judgement = Judgement(
             happened,
             signals,
             self.node,
@@ -128,13 +128,13 @@ class Walk:
             (rule.target if rule else None) or self.node,
             tuple(self._repay(rule, happened, signals)) if rule else (),
         )
-        for repaid in said.repaid:
+        for repaid in judgement.repaid:
             self.pay[repaid.held] = repaid.pay
-        self.held.append(said)
-        self.pay.append(said.pay)
+        self.held.append(judgement)
+        self.pay.append(judgement.pay)
         self._count(happened, rule)
-        self.node = said.target
-        return said
+        self.node = judgement.target
+        return judgement
 
     def _applicable(
         self, happened: Mapping[str, Attributes], signals: Mapping[str, float], where: str
@@ -153,20 +153,24 @@ class Walk:
     def _repay(self, rule: Rule, happened: Mapping[str, Attributes], signals: Mapping[str, float]) -> list[Repaid]:
         if rule.hindsight is None:
             return []
+
+        # The window: after the last step at which `since` happened, or all that is held
         begin = 0
         for index, earlier in enumerate(self.held):
             if rule.hindsight.since in earlier.happened:
                 begin = index + 1
         window = range(begin, len(self.held))
+
+        # The changes, in order: whoever makes them lets the later one win
         changes = []
         for change in rule.hindsight.changes:
             pay = self.value(change.pay, signals)
             if isinstance(change, RepayEvery):
-                found = [i for i in window if any(event in self.held[i].happened for event in change.events)]
+                chosen = [i for i in window if any(event in self.held[i].happened for event in change.events)]
             else:
-                found = [i for i in window if _occurs(change.milestone, self.held[i].happened, self.words, happened)]
-                found = found[-1:]
-            changes += [Repaid(index, pay, change) for index in found]
+                chosen = [i for i in window if _occurs(change.milestone, self.held[i].happened, self.words, happened)]
+                chosen = chosen[-1:]
+            changes += [Repaid(index, pay, change) for index in chosen]
         return changes
 
     def _count(self, happened: Mapping[str, Attributes], fired: Rule | None) -> None:
@@ -222,11 +226,11 @@ class Walk:
 
 
 def _occurs(
-    asked: Happens, happened: Mapping[str, Attributes], words: Words, now: Mapping[str, Attributes] | None = None
+    happens: Happens, happened: Mapping[str, Attributes], words: Words, now: Mapping[str, Attributes] | None = None
 ) -> bool:
-    if asked.event not in happened:
+    if happens.event not in happened:
         return False
-    return all(_passes(test, happened[asked.event], words, now or {}) for test in asked.tests)
+    return all(_passes(test, happened[happens.event], words, now or {}) for test in happens.tests)
 
 
 def _passes(test: Test, attributes: Attributes, words: Words, now: Mapping[str, Attributes]) -> bool:
@@ -263,24 +267,28 @@ def happenings(events: Events, words: Words) -> Happenings:
     return steps
 
 
+def signals_at(events: Events, words: Words, step: int, world: int) -> dict[str, float]:
+    """What each signal read at a step, by its name."""
+    return {signal.name: float(events.signals[step, world, i]) for i, signal in enumerate(words.signals)}
+
+
 def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, real: Mask) -> npt.NDArray[np.float64]:
     """What each of B walks pays along a rollout, [T, B]; the walks go on where the last rollout left them.
 
     `over` says where an episode ended or ran out of time; steps that are not `real` are not shown to the machine.
     """
     pay = np.zeros((events.steps, events.worlds))
-    told = happenings(events, words)
+    happened = happenings(events, words)
     for world, walk in enumerate(walks):
         walk.forget()
-        shown: list[int] = []  # the rollout's steps that the walk still holds
+        held: list[int] = []  # the rollout's steps that the walk still holds
         for step in range(events.steps):
             if not real[step, world]:
                 continue
-            signals = {signal.name: float(events.signals[step, world, i]) for i, signal in enumerate(words.signals)}
-            walk.step(told[step][world], signals, f"step {step} of world {world}")
-            shown.append(step)
-            pay[shown, world] = walk.pay
+            walk.step(happened[step][world], signals_at(events, words, step, world), f"step {step} of world {world}")
+            held.append(step)
+            pay[held, world] = walk.pay
             if over[step, world]:
                 walk.begin_episode()
-                shown = []
+                held = []
     return pay

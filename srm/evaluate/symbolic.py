@@ -4,7 +4,7 @@
 hold there: what of their guards is still open, and what they pay, both affine in the holes. Nodes, counters of events and
 hindsight's windows and milestones are worked out here, once, for all assignments (`srm.evaluate.batched` pays them). If the way
 through the machine itself depends on the holes, each step keeps what moves the dynamic counters as well, so that an assignment
-can follow its own way; see `srm.evaluate.dynamic` for what is static and what is dynamic.
+can follow its own way; see `srm.evaluate._native.dynamic` for what is static and what is dynamic.
 
 Episodes run across rollouts: `Carry` holds where each world's machine stands and, for machines with dynamic parts, the
 entries of its unfinished episode, since another assignment would have come another way.
@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from srm.errors import TrajectoryError
-from srm.evaluate.compiled import Entries, walk
+from srm.evaluate._native.compiled import Entries, walk
+from srm.evaluate._native.tables import Array
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
-from srm.evaluate.tables import Array
 from srm.trajectory import Events, Mask
 
 
@@ -68,27 +68,10 @@ def read(
 
     `over` [T, B] says where an episode ended or ran out of time; steps that are not `real` [T, B] are not shown.
     """
-    if events.attributes.shape[1] != len(program.words.attributes) or events.signals.shape[2] != len(
-        program.words.signals
-    ):
-        raise TrajectoryError(f"these events were not read with the vocabulary {program.words.name} of the machine")
-    if events.event.max(initial=-1) >= len(program.words.events):
-        raise TrajectoryError(
-            f"event {events.event.max()}: the vocabulary {program.words.name} has {len(program.words.events)}"
-        )
-    if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
-        raise TrajectoryError(
-            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
-        )
-    if not real[events.step, events.world].all():
-        raise TrajectoryError(
-            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
-        )
     carry = carry or begin(program, events.worlds)
-    if len(carry.node) != events.worlds:
-        raise TrajectoryError(
-            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
-        )
+    _refuse_misfits(program, events, over, real, carry)
+
+    # The walk, which moves node and counts on in place
     node, counts = carry.node.copy(), carry.counts.copy()
     happened: dict[str, Array] = {
         "step": events.step.astype(np.int32, copy=False),
@@ -102,11 +85,34 @@ def read(
     entries, begun, clash = walk(program.compiled, happened, node, counts)
     if clash[0] >= 0:
         raise clash_error(program, clash[0], clash[1], clash[2], clash[3])
+
+    # What is left of the rollout, and what the next one needs of it
     residual = Residual(program, events.steps, events.worlds, entries, carry.past)
     past: tuple[Unfinished, ...] = ()
     if program.tables.dynamic or program.tables.dynamic_node:
         past = _unfinished(residual, begun, np.logical_or.reduce(over))
     return residual, Carry(node, counts, past)
+
+
+def _refuse_misfits(program: Program, events: Events, over: Mask, real: Mask, carry: Carry) -> None:
+    """Refuses what compiled code could not be trusted with: it looks things up by these numbers unchecked."""
+    words = program.words
+    if (events.attributes.shape[1], events.signals.shape[2]) != (len(words.attributes), len(words.signals)):
+        raise TrajectoryError(f"these events were not read with the vocabulary {words.name} of the machine")
+    if events.event.max(initial=-1) >= len(words.events):
+        raise TrajectoryError(f"event {events.event.max()}: the vocabulary {words.name} has {len(words.events)}")
+    if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
+        raise TrajectoryError(
+            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
+        )
+    if not real[events.step, events.world].all():
+        raise TrajectoryError(
+            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
+        )
+    if len(carry.node) != events.worlds:
+        raise TrajectoryError(
+            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
+        )
 
 
 def clash_error(
@@ -124,9 +130,9 @@ def _unfinished(residual: Residual, begun: Array, anew: Mask) -> tuple[Unfinishe
     `begun` [B] is the step at which the episode under way began, and `anew` [B] whether it did so in this rollout.
     """
     latest = residual.entries
-    left = [
+    remaining = [
         replace(earlier, chosen=earlier.chosen[~anew[earlier.entries.world[earlier.chosen]]])
         for earlier in residual.past
     ]
     under_way = np.flatnonzero(latest.step >= begun[latest.world]).astype(np.int32)
-    return tuple(some for some in (*left, Unfinished(latest, under_way)) if len(some.chosen))
+    return tuple(some for some in (*remaining, Unfinished(latest, under_way)) if len(some.chosen))

@@ -6,14 +6,14 @@ pay, and what hindsight changed later. Built on the reference, so it is the defi
     format          "srm-trace 1"
     machine         its name          values   {hole: number}
     traces          a list of Trace, one per trajectory asked for, each with its `index`
-    totals          Totals of all of them
+    totals          TraceTotals of all of them
     Trace           steps, ended (false: time ran out), pay (kept), task_reward
     TracedStep      step, action, happened, signals, node, counters, fired, refused, pay, repaid, target, kept, repaid_at
     Happening       event, attributes {name: word}
     Reason          rule, guard, in_numbers, holds, holes (that the comparisons of the guard depend on)
     Amount          written, in_numbers, value, shares [{hole, coefficient, amount}]
     Repayment       step, before, now
-    Totals          pay, steps, holes [HoleTotal], rules [RuleTotal]
+    TraceTotals     pay, steps, holes [HoleTotal], rules [RuleTotal]
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
-from srm.evaluate.reference import Attributes, Judgement, Walk, happenings
+from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.machine.parse import require_words
 from srm.machine.terms import events_of
 from srm.machine.words import NOTHING, Words, unpack_cell
 from srm.task.vocabulary import Vocabulary
@@ -113,7 +113,7 @@ def trace(machine: Machine, vocabulary: Vocabulary, trajectory: Trajectory, valu
     events = vocabulary.read(as_rollout([trajectory]))
     walk, steps = Walk(machine, words, values), []
     for step, (happened,) in enumerate(happenings(events, words)):
-        signals = {signal.name: float(events.signals[step, 0, i]) for i, signal in enumerate(words.signals)}
+        signals = signals_at(events, words, step, 0)
         steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
@@ -123,54 +123,56 @@ def trace(machine: Machine, vocabulary: Vocabulary, trajectory: Trajectory, valu
 def _step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes], signals: Signals) -> TracedStep:
     then = copy(walk)  # where the machine stood before the step
     then.counts, then.pay = dict(walk.counts), list(walk.pay)
-    said = walk.step(happened, signals, f"step {step}")
-    rule = next((rule for _, rule, label in walk.machine.rules if label == said.rule), None)
-    reasons = list(_reasons(then, said))
+    judgement = walk.step(happened, signals, f"step {step}")
+    rule = next((rule for _, rule, label in walk.machine.rules if label == judgement.rule), None)
+    reasons = list(_reasons(then, judgement))
     pay = amount_of(then, rule.pay, signals) if rule else None
     return TracedStep(
         step,
         action,
         tuple(Happening(event, _in_words(attributes, walk.words)) for event, attributes in happened.items()),
         signals,
-        said.node,
-        said.counts,
-        next((reason for reason in reasons if reason.rule == said.rule), None),
-        tuple(reason for reason in reasons if reason.rule != said.rule),
+        judgement.node,
+        judgement.counts,
+        next((reason for reason in reasons if reason.rule == judgement.rule), None),
+        tuple(reason for reason in reasons if reason.rule != judgement.rule),
         pay,
-        tuple(_repayments(then, said)),
-        said.target,
+        tuple(_repayments(then, judgement)),
+        judgement.target,
         pay,
         None,
     )
 
 
-def _reasons(then: Walk, said: Judgement) -> Iterator[Reason]:
+def _reasons(then: Walk, judgement: Judgement) -> Iterator[Reason]:
     """Of the rule that fired, and of those of the node that speak of an event that happened."""
     for node, rule, label in then.machine.rules:
-        if node.name == said.node and (label == said.rule or set(events_of(rule.guard)) & set(said.happened)):
+        if node.name == judgement.node and (
+            label == judgement.rule or set(events_of(rule.guard)) & set(judgement.happened)
+        ):
             yield Reason(
                 label,
                 str(rule.guard),
-                guard_in_numbers(then, rule.guard, said.signals),
-                then.holds(rule.guard, said.happened, said.signals),
+                guard_in_numbers(then, rule.guard, judgement.signals),
+                then.holds(rule.guard, judgement.happened, judgement.signals),
                 holes_compared(then.machine, rule.guard),
             )
 
 
-def _repayments(then: Walk, said: Judgement) -> Iterator[Repayment]:
+def _repayments(then: Walk, judgement: Judgement) -> Iterator[Repayment]:
     """Each earlier step that was paid anew, once: of several changes to a step the last one counts."""
-    last = {repaid.held: repaid.change for repaid in said.repaid}
+    last = {repaid.held: repaid.change for repaid in judgement.repaid}
     for index, change in sorted(last.items(), key=lambda item: item[0]):
-        yield Repayment(index, then.pay[index], amount_of(then, change.pay, said.signals))
+        yield Repayment(index, then.pay[index], amount_of(then, change.pay, judgement.signals))
 
 
 def _in_words(attributes: Attributes, words: Words) -> dict[str, str]:
-    told = {}
+    texts = {}
     for name, value in attributes.items():
         values = words.attributes[words.attribute_index[name]].values
         if value != NOTHING:
-            told[name] = str(unpack_cell(value)) if values is None else values[value]
-    return told
+            texts[name] = str(unpack_cell(value)) if values is None else values[value]
+    return texts
 
 
 # What remains when the episode is over
@@ -206,7 +208,7 @@ class RuleTotal:
 
 
 @dataclass(frozen=True)
-class Totals:
+class TraceTotals:
     """Sums over some traces. The amounts of the holes add up to the return, and so do those of the rules."""
 
     pay: float
@@ -220,11 +222,11 @@ class Totals:
         return tuple(row.hole for row in self.holes if row.hole is not None and not row.paid and not row.decided)
 
 
-def total(machine: Machine, values: Mapping[str, float], traces: Sequence[Trace]) -> Totals:
+def total(machine: Machine, values: Mapping[str, float], traces: Sequence[Trace]) -> TraceTotals:
     names: tuple[str | None, ...] = machine.hole_names
     if any(share.hole is None for trace in traces for step in trace.steps for share in _shares(step)):
         names = (*names, None)
-    return Totals(
+    return TraceTotals(
         sum(trace.pay for trace in traces),
         sum(len(trace.steps) for trace in traces),
         tuple(_hole_total(name, None if name is None else values[name], traces) for name in names),
@@ -246,7 +248,7 @@ def _hole_total(hole: str | None, value: float | None, traces: Sequence[Trace]) 
         value,
         sum(map(len, paid)),
         sum(map(len, decided)),
-        sum(bool(used or asked) for used, asked in zip(paid, decided, strict=True)),
+        sum(bool(used or judged) for used, judged in zip(paid, decided, strict=True)),
         sum(share.amount for shares in paid for share in shares),
     )
 

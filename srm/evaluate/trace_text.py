@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from srm.evaluate.explain import Amount, number
-from srm.evaluate.trace import Reason, Totals, Trace, TracedStep
+from srm.evaluate.trace import Reason, Trace, TracedStep, TraceTotals
+from srm.machine.drawing.terminal import STYLES
 from srm.machine.model import Machine, Node
-from srm.machine.show import STYLES
-from srm.machine.terms import Compare, parts
+from srm.machine.terms import compared_terms
 
 HEADER = ("step", "node", "events", "rule", "pay", "")
 _LEFT = ("node", "events", "hole", "rule", "demo", "rules that fired, and how often", "")  # columns of words
@@ -46,11 +46,11 @@ def _row(step: TracedStep) -> Line:
         return (str(step.step), step.node, events, "-", "", "")
     arrow = f"  -> {step.target}" if step.target != step.node else ""
     rule = step.fired.rule if step.fired else "-"
-    told = [_expression(step.pay)] if step.pay else []
+    notes = [_expression(step.pay)] if step.pay else []
     at_once = number(step.pay.value if step.pay else 0.0)
     if step.repaid_at is not None and number(step.value) != at_once:
-        told.append(f"{number(step.value)} in hindsight of step {step.repaid_at}")
-    return (str(step.step), step.node, events, rule, at_once, ", ".join(told) + arrow)
+        notes.append(f"{number(step.value)} in hindsight of step {step.repaid_at}")
+    return (str(step.step), step.node, events, rule, at_once, ", ".join(notes) + arrow)
 
 
 def _expression(pay: Amount) -> str:
@@ -76,9 +76,8 @@ def _details(step: TracedStep, trace: Trace, counters: set[str]) -> Iterator[tup
 def _counters_at(machine: Machine, node: Node) -> set[str]:
     """The counters that the node's rules speak of."""
     terms = [rule.pay for rule in node.rules]
-    terms += [change.pay for rule in node.rules if rule.hindsight for change in rule.hindsight.changes]
-    compared = [part for rule in node.rules for part in parts(rule.guard) if isinstance(part, Compare)]
-    terms += [side for part in compared for side in (part.left, part.right)]
+    terms += [change.pay for rule in node.rules for change in rule.changes]
+    terms += [side for rule in node.rules for side in compared_terms(rule.guard)]
     return {name for term in terms for monomial in machine.form(term) for name in monomial.counters}
 
 
@@ -94,7 +93,7 @@ def _fold(console: Console, count: int, width: int) -> None:
 # Totals
 
 
-def show_totals(console: Console, totals: Totals) -> None:
+def show_totals(console: Console, totals: TraceTotals) -> None:
     """The return by hole and by rule."""
     rows: list[Line] = [("hole", "value", "paid", "decided", "demos", "return")]
     for hole in totals.holes:

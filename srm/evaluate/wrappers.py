@@ -31,9 +31,9 @@ from gymnasium.vector.utils import batch_space
 
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
-from srm.evaluate.reference import Judgement, Walk, happenings
+from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
+from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.machine.parse import require_words
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import place_of, view_of
 from srm.trajectory import Mask, Numbers, Rollout, Views
@@ -59,9 +59,9 @@ class _Judges:
     ) -> None:
         require_words(machine, vocabulary.words)
         assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
-        told = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
+        by_name = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
         self.vocabulary = vocabulary
-        self.walks = [Walk(machine, vocabulary.words, told) for _ in range(count)]
+        self.walks = [Walk(machine, vocabulary.words, by_name) for _ in range(count)]
         self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
         self.repays = any(rule.hindsight for _, rule, _ in machine.rules)
         if self.repays:
@@ -86,21 +86,21 @@ class _Judges:
             real=real[None],
         )
         events, words = self.vocabulary.read(rollout), self.vocabulary.words
-        (told,) = happenings(events, words)
-        said: list[Judgement | None] = [None] * len(real)
-        for world in np.flatnonzero(real):
-            signals = {signal.name: float(events.signals[0, world, i]) for i, signal in enumerate(words.signals)}
-            said[world] = self.walks[world].step(told[world], signals, f"a step of world {world}")
+        (happened,) = happenings(events, words)
+        judgements: list[Judgement | None] = [None] * len(real)
+        for world in np.flatnonzero(real).tolist():
+            signals = signals_at(events, words, 0, world)
+            judgements[world] = self.walks[world].step(happened[world], signals, f"a step of world {world}")
             if not self.repays:
                 self.walks[world].forget()  # an episode may have any length
-        return said
+        return judgements
 
-    def info(self, world: int, said: Judgement, task_reward: float, over: bool) -> Info:
+    def info(self, world: int, judgement: Judgement, task_reward: float, over: bool) -> Info:
         info: Info = {
-            "node": said.target,
-            "rule": said.rule,
+            "node": judgement.target,
+            "rule": judgement.rule,
             "task_reward": task_reward,
-            "machine_reward": said.pay,
+            "machine_reward": judgement.pay,
         }
         if over and self.repays:
             info["corrected_pay"] = tuple(self.walks[world].pay)
@@ -156,18 +156,18 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         seen, info = self.env.reset(seed=seed, options=options)
         self._judges.walks[0].begin_episode()
         self._before = self._see(seen)
-        return self._shown(seen), {**info, "node": self.machine.start}
+        return self._observation(seen), {**info, "node": self.machine.start}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         seen, task_reward, ended, cut, info = self.env.step(action)
         after = self._see(seen)
-        (said,) = self._judges.step(
+        (judgement,) = self._judges.step(
             self._before, np.array([action]), after, np.array([ended]), np.array([cut]), np.ones(1, np.bool_)
         )
-        assert said is not None
+        assert judgement is not None
         self._before = after
-        info = {**info, **self._judges.info(0, said, float(task_reward), bool(ended or cut))}
-        return self._shown(seen), said.pay, ended, cut, info
+        info = {**info, **self._judges.info(0, judgement, float(task_reward), bool(ended or cut))}
+        return self._observation(seen), judgement.pay, ended, cut, info
 
     def _see(self, seen: Any) -> Seen:
         if self._look is not None:
@@ -177,7 +177,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             place = seen["place"] if isinstance(seen, dict) and "place" in seen else place_of(self.env.unwrapped)
         return np.array(view)[None], np.array(place)[None]
 
-    def _shown(self, seen: Any) -> Any:
+    def _observation(self, seen: Any) -> Any:
         return _add_node(seen, self._judges.one_hot()[0]) if self._show_node else seen
 
 
@@ -221,48 +221,50 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
             info = self._add_info(info, {"node": self.machine.start}, int(world))
         self._resetting[begun] = False
         self._before = _copied(self._look(seen))
-        return self._shown(seen), info
+        return self._observation(seen), info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         seen, task_reward, ended, cut, info = self.env.step(actions)
         over, real = np.logical_or(ended, cut), ~self._resetting
-        shown = _copied(self._look(seen))
-        after = self._last_seen(shown, over, info)
-        said = self._judges.step(self._before, actions, after, np.array(ended), np.array(cut), real)
-        self._before = shown
-        pay = np.array([judgement.pay if judgement else 0.0 for judgement in said])
-        for world, judgement in enumerate(said):
-            info = self._tell(info, world, judgement, float(task_reward[world]), bool(over[world]))
+        current = _copied(self._look(seen))
+        after = self._last_seen(current, over, info)
+        judgements = self._judges.step(self._before, actions, after, np.array(ended), np.array(cut), real)
+        self._before = current
+        pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
+        for world, judgement in enumerate(judgements):
+            info = self._add_step_info(info, world, judgement, float(task_reward[world]), bool(over[world]))
         if self._mode is AutoresetMode.NEXT_STEP:
             self._resetting = over
-        return self._shown(seen), pay, ended, cut, info
+        return self._observation(seen), pay, ended, cut, info
 
-    def _last_seen(self, shown: Seen, over: Mask, info: Info) -> Seen:
+    def _last_seen(self, current: Seen, over: Mask, info: Info) -> Seen:
         """What was truly seen after the step, where a new episode is shown already."""
         if self._mode is not AutoresetMode.SAME_STEP or not over.any():
-            return shown
-        views, places = _copied(shown)
+            return current
+        views, places = _copied(current)
         for world in np.flatnonzero(over):
             (views[world],), (places[world],) = self._look(_batch_of_one(info["final_obs"][world]))
         return views, places
 
-    def _tell(self, info: Info, world: int, said: Judgement | None, task_reward: float, over: bool) -> Info:
+    def _add_step_info(
+        self, info: Info, world: int, judgement: Judgement | None, task_reward: float, over: bool
+    ) -> Info:
         """Adds what the machine says of the world's step, and begins its next episode where that is shown."""
         walk = self._judges.walks[world]
-        if said is None:  # the step was spent on resetting
+        if judgement is None:  # the step was spent on resetting
             walk.begin_episode()
-        told = self._judges.info(world, said, task_reward, over) if said else {"node": walk.node}
+        step_info = self._judges.info(world, judgement, task_reward, over) if judgement else {"node": walk.node}
         within = over and self._mode is AutoresetMode.SAME_STEP
         if within and self._show_node:
             final: Any = info["final_obs"]
             final[world] = _add_node(final[world], self._judges.one_hot()[world])
         if within:
             walk.begin_episode()
-            info = self._add_info(info, {"final_info": told}, world)
-            told = {"node": walk.node}
-        return self._add_info(info, told, world)
+            info = self._add_info(info, {"final_info": step_info}, world)
+            step_info = {"node": walk.node}
+        return self._add_info(info, step_info, world)
 
-    def _shown(self, seen: Any) -> Any:
+    def _observation(self, seen: Any) -> Any:
         return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from srm.experiment.policy import Trained
 from srm.task.table import Task
+from srm.train.evaluation import IntervalEstimate, evaluate, mean_estimate, share_estimate
 from srm.train.threads import one_thread
-from srm.train.trial import Estimate, mean_estimate, share_estimate, trial
 
 ActionChoice = Literal["sampled", "greedy"]
 EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
@@ -21,14 +21,15 @@ class Evaluation:
     """Means over episodes, each with its 95 % interval."""
 
     env_id: str
+    envs: str  # who stepped them
     episodes: int
     play: ActionChoice
-    mean_return: Estimate  # of the task's own reward
-    success: Estimate  # share of episodes that were solved
-    length: Estimate  # steps of an episode
+    mean_return: IntervalEstimate  # of the task's own reward
+    success: IntervalEstimate  # share of episodes that were solved
+    length: IntervalEstimate  # steps of an episode
 
     @property
-    def estimates(self) -> Mapping[str, Estimate]:
+    def estimates(self) -> Mapping[str, IntervalEstimate]:
         return {"return": self.mean_return, "success": self.success, "length": self.length}
 
     def __str__(self) -> str:
@@ -43,7 +44,7 @@ class Evaluation:
             yield f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}"
 
     def to_json(self) -> dict[str, Any]:
-        about = {"env_id": self.env_id, "episodes": self.episodes, "play": self.play}
+        about = {"env_id": self.env_id, "envs": self.envs, "episodes": self.episodes, "play": self.play}
         return about | {name: asdict(estimate) for name, estimate in self.estimates.items()}
 
 
@@ -55,11 +56,12 @@ def evaluate_policy(
     try:
         with one_thread():
             net = trained.net(envs)
-            played = trial(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed)
+            played = evaluate(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed)
     finally:
         envs.close()
     return Evaluation(
         task.env_id,
+        envs.stepped_by,
         len(played),
         play,
         mean_estimate(played.total),

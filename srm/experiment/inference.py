@@ -1,8 +1,8 @@
 """The ways to fill a machine's holes while a policy is trained, behind one interface, and what each leaves behind.
 
 posterior     draws from the posterior itself (`srm.infer.posterior`)
-algorithm1    the paper's reward net and variational sampler (`srm.infer.loop`)
-signs, regression   baselines that take a fraction of a second (`srm.infer.baselines`)
+algorithm1    the paper's reward net and variational sampler (`srm.infer.algorithm1.loop`)
+signs, regression   baselines that take a fraction of a second (`srm.infer.baselines.fixed`)
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from srm.chance import stream
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.baselines import FixedHoles
-from srm.infer.beside import Beside, Inline, Problem
-from srm.infer.loop import Holes, InferConfig
+from srm.infer.algorithm1.background import BackgroundInference, InlineInference
+from srm.infer.algorithm1.concretizer import InferenceProblem
+from srm.infer.algorithm1.loop import Holes, InferConfig
+from srm.infer.algorithm1.variational import QUANTILES, exercised, summarise_q
+from srm.infer.baselines.fixed import FixedHoles
+from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior import store
-from srm.infer.posterior.evidence import Side, demonstrated_side
+from srm.infer.posterior.evidence import EvidenceSide, demonstrated_side
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.summary import guard_holes
 from srm.infer.posterior.tape import Tape
-from srm.infer.variational import QUANTILES, exercised, posterior
-from srm.machine.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.machine.checks.check import Forbidden
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Demonstrations, Rollout
@@ -108,10 +110,11 @@ class HoleInference:
             )
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, vocabulary, demonstrated, self.seed)
-        problem = Problem(
+        problem = InferenceProblem.of(
             self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
         )
-        return (Beside if (cores or len(os.sched_getaffinity(0))) > 1 else Inline)(problem)
+        two_cores = (cores or len(os.sched_getaffinity(0))) > 1
+        return (BackgroundInference if two_cores else InlineInference)(problem, vocabulary)
 
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
@@ -135,7 +138,7 @@ class HoleInference:
         program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
         demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
         played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
-        drawn_q = posterior(
+        drawn_q = summarise_q(
             self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
         )
         decided = guard_holes(self.machine)
@@ -177,7 +180,7 @@ def check_solution(
 ) -> Solution | None:
     """The condition under one assignment [H]; None: no episode of the policy came to its end."""
     program = Program(machine, vocabulary.words)
-    sides = [Side.of(program, vocabulary, rollout) for rollout in (demonstrated, played)]
+    sides = [EvidenceSide.of(program, vocabulary, rollout) for rollout in (demonstrated, played)]
     if not all(side.whole.any() for side in sides):
         return None
     paid = [side.pay(values[None])[0] for side in sides]

@@ -12,8 +12,8 @@ from srm.experiment.given import Given
 from srm.experiment.learning_settings import Learning
 from srm.experiment.run import DEMONSTRATIONS, MACHINE
 from srm.experiment.training import Training
+from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.machine.parse import load
 from srm.task import demos
 from srm.task.table import Task
 from srm.trajectory import Demonstrations

@@ -27,18 +27,18 @@ from srm.experiment.pay_source import Refinement
 from srm.experiment.run import CHECK, DRAWS, EPISODES, LEARNT, POSTERIOR, RunWriter, as_json, write_bytes
 from srm.experiment.solution import Solution
 from srm.experiment.training import NO_CONSTRAINT
-from srm.infer.loop import InferenceRound, infer
+from srm.infer.algorithm1.loop import InferenceRound, infer
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import tidied
 from srm.infer.posterior.live import LivePosterior
 from srm.infer.project import Floats
-from srm.machine.check import check
+from srm.machine.checks.check import check
 from srm.machine.model import Machine, held_to
 from srm.task.table import Task
 from srm.train.actor import Actor
+from srm.train.evaluation import WHOLE_ENVS, play_whole
 from srm.train.learner import Learner
 from srm.train.loop import Round
-from srm.train.trial import WHOLE_ENVS, play_whole
 from srm.trajectory import Demonstrations
 
 DECIMALS = 4  # of a spread
@@ -64,7 +64,7 @@ class InferredPay:
             allow_farming=learning.allow_farming or learning.as_printed,
         )
         ppo = learning.learning.ppo
-        self.holes = self.inference.make(learner.player.worlds.actions, ppo.worlds, ppo.steps, learning.cores)
+        self.holes = self.inference.make(learner.player.envs.actions, ppo.num_envs, ppo.num_steps, learning.cores)
 
     # While the run goes on
 

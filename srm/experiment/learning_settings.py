@@ -14,14 +14,15 @@ from srm.experiment.given import Given
 from srm.experiment.inference import Way
 from srm.experiment.run import CONFIG, read_config
 from srm.experiment.training import NO_CONSTRAINT
-from srm.infer.loop import InferConfig
+from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
-from srm.machine.check import refuse_unfit
-from srm.machine.model import Constraint, Machine
-from srm.machine.parse import find_machine
+from srm.machine.checks.check import refuse_unfit
+from srm.machine.holes import Constraint
+from srm.machine.language.parse import find_machine
+from srm.machine.model import Machine
 from srm.settings import NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task import demos
-from srm.task.table import Task, find_task
+from srm.task.table import Stepping, Task, find_task
 from srm.train.make import LearnerConfig
 from srm.trajectory import Demonstrations
 
@@ -46,6 +47,8 @@ class Learning:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of envs, weights, actions and draws"""
+    envs: Stepping = "auto"
+    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     infer: Way = "posterior"
     """how the holes are inferred: draws from the posterior itself, the paper's Algorithm 1, or a baseline that only looks at signs or regresses"""
     allow_farming: bool = False

@@ -1,4 +1,4 @@
-"""Where a run comes from, for its config: the environment, the versions that played it, and what was typed."""
+"""Where a run comes from, for its config: the environment and who steps it, the versions that played it, and what was typed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ from importlib.metadata import version
 from typing import Any
 
 from srm.extras import DISTRIBUTION, is_missing
+from srm.task.table import Task
 
 
-def origin(env_id: str, *, typed: bool = True) -> dict[str, Any]:
+def origin(env_id: str, stepped_by: str, *, typed: bool = True) -> dict[str, Any]:
     """`typed`: on the command line. What a program in Python asked for cannot be typed again."""
-    known = {"env_id": env_id, "versions": versions()}
+    known = {"env_id": env_id, "envs": stepped_by, "versions": versions()}
     return {**known, "command": command(sys.argv[1:])} if typed else known
+
+
+def envs_line(env_id: str, stepped_by: str) -> str:
+    """What is said first by everything that plays."""
+    return f"envs: {env_id} ({stepped_by})"
+
+
+def stepped_by(task: Task) -> str:
+    """Who steps a task's envs, for those that have none at hand."""
+    envs = task.make_worlds(1, seed=0)
+    envs.close()
+    return envs.stepped_by
 
 
 def command(arguments: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from srm.task.worlds import Worlds
 from srm.train.actor import Actor
 from srm.train.learner import load_weights
 from srm.train.make import LearnerConfig
-from srm.train.nets import Net
+from srm.train.nn.nets import Net
 from srm.trajectory import Demonstrations
 
 TRIES = 25  # worlds in a row that a policy may fail when it shows how a task is done

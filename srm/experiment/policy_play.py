@@ -9,7 +9,7 @@ from srm.experiment.policy import read_policy
 from srm.infer.posterior.evidence import Play
 from srm.task.demos import refuse_misfit
 from srm.task.table import Task
-from srm.train.collect import Player, foreign, log_prob_of, think_again
+from srm.train.rollout import Player, batch_of, log_prob_of, recompute
 from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations, Rollout
 
@@ -31,12 +31,8 @@ def policy_play(
         refuse_misfit(demonstrations, envs)
         net = trained.net(envs)
         with one_thread():
-            played = Player(envs, net, max(1, frames // envs.count), seed).collect()
-            again = think_again(net, foreign(net, demonstrated))
+            batch = Player(envs, net, max(1, frames // envs.count), seed).collect()
+            outputs = recompute(net, batch_of(net, demonstrated))
     finally:
         envs.close()
-    return Play(
-        played.rollout,
-        log_prob_of(played.outputs["logits"][:-1], played.rollout.actions),
-        log_prob_of(again["logits"], demonstrated.actions),
-    )
+    return Play(batch.rollout, batch.log_prob, log_prob_of(outputs["logits"], demonstrated.actions))

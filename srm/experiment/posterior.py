@@ -23,7 +23,7 @@ import tyro
 
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.experiment.config import to_plain
-from srm.experiment.origin import origin
+from srm.experiment.origin import origin, stepped_by
 from srm.experiment.run import (
     CONFIG,
     DEMONSTRATIONS,
@@ -40,9 +40,10 @@ from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.infer.posterior.store import draws_bytes, to_json
-from srm.machine.check import refuse_unfit
-from srm.machine.model import Constraint, Machine, held_to
-from srm.machine.parse import find_machine, library
+from srm.machine.checks.check import refuse_unfit
+from srm.machine.holes import Constraint
+from srm.machine.language.parse import find_machine, library
+from srm.machine.model import Machine, held_to
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.task import demos
 from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
@@ -197,7 +198,9 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     demonstrations = inputs.demonstrations
     summary = to_json(posterior, inputs.task.vocabulary(), demonstrations.trajectories)
     texts = {
-        CONFIG: config_json({"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id)}),
+        CONFIG: config_json(
+            {"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id, stepped_by(inputs.task))}
+        ),
         MACHINE: str(inputs.machine),
         LEARNT: str(held_to(posterior.concrete, posterior.constraint)),
         POSTERIOR: json.dumps(summary) + "\n",

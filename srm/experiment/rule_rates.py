@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -110,3 +111,9 @@ class RuleRates:
         if recent.shape[1:] != (2, len(self.names)) or not np.isfinite(recent).all():
             raise RunError(f"rules {list(recent.shape)}: of another machine, or damaged")
         self._recent.extend(recent)
+
+
+def rates_text(milestones: Mapping[str, float]) -> str:
+    """How often an episode the rules fire that tell most, after some other text; nothing before the first episode has ended."""
+    known = [f"{name} {rate:.2f}" for name, rate in milestones.items() if rate == rate]
+    return f"  {'  '.join(known)} an episode" if known else ""

@@ -82,7 +82,7 @@ class Run:
         task: Task | None = None,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = task or find_task(settings.task)
+        self.task = (task or find_task(settings.task)).using(settings.envs)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
         self.learner = _make_learner(settings, self.task, demonstrations, self._first)
@@ -108,7 +108,7 @@ class Run:
         refuse_taken(folder)
         run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
-        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, typed=given is None)}
+        config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
         texts = None if machine is None else {MACHINE: str(machine)}
         fill = None if demonstrations is None else lambda part: demos.save(demonstrations, part / DEMONSTRATIONS)
         run._writer = RunWriter.create(folder, config, texts, fill)
@@ -144,12 +144,16 @@ class Run:
     def folder(self) -> Path:
         return self.writer.folder
 
+    @property
+    def stepped_by(self) -> str:
+        return self.learner.player.envs.stepped_by
+
     def rounds(self) -> Generator[Progress]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         saved = start
         whole = True  # whether the weights are those of a round that went well
-        book = EpisodeBook(self.learner.player.worlds.count)
+        book = EpisodeBook(self.learner.player.envs.count)
         try:
             if not self._first:
                 self.learner.frames += self.source.begin(self.frames)
@@ -184,7 +188,7 @@ class Run:
             if whole:
                 self._save()
             self.writer.close()
-            self.learner.player.worlds.close()
+            self.learner.player.envs.close()
 
     def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
         episodes = book.read(round.rollout)
@@ -267,7 +271,7 @@ def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations
     """A fresh learner in worlds of its own. `began`: the round after which the run goes on."""
     # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(settings.seed, f"resumed at {began}").integers(2**31)) if began else settings.seed
-    worlds = task.make_worlds(settings.learning.ppo.worlds, seed)
+    worlds = task.make_worlds(settings.learning.ppo.num_envs, seed)
     if demonstrations is None:
         return settings.learning.make(worlds, settings.seed)
     demos.refuse_misfit(demonstrations, worlds)

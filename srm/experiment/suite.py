@@ -32,7 +32,7 @@ GIVEN = ("--seed", "-o", "--out", "--resume")  # by the suite
 
 
 @dataclass(frozen=True)
-class Curve:
+class CurveCommand:
     """A line of a figure: one command, for any seed."""
 
     name: str
@@ -48,7 +48,7 @@ class Curve:
             raise RunError(f"{self}: name the task after {self.verb} (`srm tasks` lists them)")
         for word in self.words:
             if word in GIVEN:
-                raise RunError(f"{self}: leave {word} out; the suite gives it to each row")
+                raise RunError(f"{self}: leave {word} out; the suite gives it to each run")
         try:
             whole(self.value("--frames", "0"))
         except ValueError as problem:
@@ -77,7 +77,7 @@ class Curve:
 
     @property
     def frames(self) -> int:
-        """To be played in one row."""
+        """To be played in one run."""
         return whole(self.value("--frames", "0")) or find_task(self.task).frames
 
     @property
@@ -93,30 +93,32 @@ class Curve:
 
     def value(self, flag: str, default: str = "") -> str:
         """What follows a flag; its last use counts, as on the command line."""
-        found = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == flag]
-        return found[-1] if found else default
+        values = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == flag]
+        return values[-1] if values else default
 
-    def with_value(self, flag: str, value: str) -> Curve:
+    def with_value(self, flag: str, value: str) -> CurveCommand:
         if flag not in self.words:
             return replace(self, words=(*self.words, flag, value))
         last = len(self.words) - 1 - self.words[::-1].index(flag)
         return replace(self, words=(*self.words[: last + 1], value, *self.words[last + 2 :]))
 
 
-def curve(name: str, command: str) -> Curve:
-    """`--flag=value` is taken as two words."""
+def curve(name: str, command: str) -> CurveCommand:
+    """A curve from the text of its command; `--flag=value` counts as two words."""
     try:
         words = shlex.split(command)
     except ValueError as problem:
         raise RunError(f"curve {name} = {command!r}: {problem}") from None
-    return Curve(name, tuple(part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])))
+    return CurveCommand(
+        name, tuple(part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word]))
+    )
 
 
 @dataclass(frozen=True)
 class Suite:
     name: str
     title: str
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, CurveCommand]
     seeds: int = 3
     scale: float = 1.0
 
@@ -125,28 +127,28 @@ class Suite:
             raise RunError(f"suite {self.name}: seeds = {self.seeds}, and at least one is needed")
         if not self.curves:
             raise RunError(f'suite {self.name} has no curves; write NAME = "train TASK ..." under [curves]')
-        for row in self.curves.values():
-            if row.needs is None:
+        for curve in self.curves.values():
+            if curve.needs is None:
                 continue
-            if row.needs not in self.curves:
-                hint = near(row.needs, self.curves) or f"; the suite has {', '.join(self.curves)}"
-                raise RunError(f"{row}: there is no curve {row.needs}{hint}")
-            if self.curves[row.needs].verb != "learn":
-                raise RunError(f"{row}: curve {row.needs} is no `learn`, so there is no machine that it has learnt")
+            if curve.needs not in self.curves:
+                hint = near(curve.needs, self.curves) or f"; the suite has {', '.join(self.curves)}"
+                raise RunError(f"{curve}: there is no curve {curve.needs}{hint}")
+            if self.curves[curve.needs].verb != "learn":
+                raise RunError(f"{curve}: curve {curve.needs} is no `learn`, so there is no machine that it has learnt")
 
     @property
     def frames(self) -> int:
-        return self.seeds * sum(row.frames for row in self.curves.values())
+        return self.seeds * sum(curve.frames for curve in self.curves.values())
 
     def scaled(self, scale: float) -> Suite:
-        """With so many times the frames in every row."""
+        """With so many times the frames in every run."""
         if not 0 < scale < float("inf"):
-            raise RunError(f"--scale {scale}: it multiplies the frames of every row, so it must be above 0")
+            raise RunError(f"--scale {scale}: it multiplies the frames of every run, so it must be above 0")
         if scale == 1:
             return self
         shrunk = {
-            name: row.with_value("--frames", str(max(1, round(row.frames * scale))))
-            for name, row in self.curves.items()
+            name: curve.with_value("--frames", str(max(1, round(curve.frames * scale))))
+            for name, curve in self.curves.items()
         }
         return replace(self, curves=shrunk, scale=scale)
 
@@ -157,32 +159,34 @@ class Suite:
                 hint = near(name, self.curves) or f"; it has {', '.join(self.curves)}"
                 raise RunError(f"--only {name}: suite {self.name} has no such curve{hint}")
         wanted = {*names, *(self.curves[name].needs for name in names)}
-        return replace(self, curves={name: row for name, row in self.curves.items() if name in wanted})
+        return replace(self, curves={name: curve for name, curve in self.curves.items() if name in wanted})
 
 
 def read_suite(path: Path) -> Suite:
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
-    except ValueError as problem:
+    except OSError as problem:
+        raise RunError(f"{path} cannot be read: {problem.strerror}; give a TOML file") from None
+    except (ValueError, RecursionError) as problem:
         raise RunError(f"{path} is not TOML: {problem}") from None
     try:
-        return _suite(path.stem, told)
+        return _suite(path.stem, content)
     except RunError as problem:
         raise RunError(f"{path}: {problem}") from None
 
 
-def _suite(name: str, told: Mapping[str, Any]) -> Suite:
+def _suite(name: str, content: Mapping[str, Any]) -> Suite:
     kinds = {"title": (str, "a sentence in quotes"), "seeds": (int, "a number"), "curves": (dict, "a table")}
-    for word, value in told.items():
+    for word, value in content.items():
         if word not in kinds:
             raise RunError(f"{word} is not known here; a suite has title, seeds and [curves]{near(word, kinds)}")
         kind, expected = kinds[word]
         if not isinstance(value, kind) or isinstance(value, bool):
             raise RunError(f"{word} = {value!r}: {expected} is needed")
-    for title, command in told.get("curves", {}).items():
+    for title, command in content.get("curves", {}).items():
         if not isinstance(command, str):
             raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
-    curves = {title: curve(title, command) for title, command in told.get("curves", {}).items()}
-    return Suite(name, told.get("title", name), curves, told.get("seeds", 3))
+    curves = {title: curve(title, command) for title, command in content.get("curves", {}).items()}
+    return Suite(name, content.get("title", name), curves, content.get("seeds", 3))

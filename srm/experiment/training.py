@@ -17,17 +17,18 @@ from srm.evaluate.payer import Payer
 from srm.experiment.config import from_plain
 from srm.experiment.given import Given
 from srm.experiment.run import CONFIG, RunWriter, policy_file, read_config
-from srm.infer.imitation import Imitation, ImitationConfig, Kind
-from srm.infer.random_holes import filled
-from srm.machine.check import refuse_unfit
+from srm.infer.baselines.imitation import Imitation, ImitationConfig, Kind
+from srm.infer.baselines.random_holes import filled
+from srm.machine.checks.check import refuse_unfit
+from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine, held_to
-from srm.machine.parse import find_machine
 from srm.settings import NUMBER, ZERO_OR_MORE
 from srm.task import demos
-from srm.task.table import Task, find_task
+from srm.task.table import Stepping, Task, find_task
 from srm.train.learner import Learner, Pay
 from srm.train.loop import Round, task_pay, train
 from srm.train.make import LearnerConfig
+from srm.train.rollout import Batch
 from srm.trajectory import Demonstrations
 
 TASK = "task"
@@ -61,6 +62,8 @@ class Training:
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
     """of worlds, weights and actions"""
+    envs: Stepping = "auto"
+    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
@@ -90,15 +93,22 @@ class FixedPay:
         machine: Machine | None,
         demonstrations: Demonstrations | None,
     ) -> None:
-        self.learner, self.pay = learner, _pay_of(training, task, learner, machine, demonstrations)
+        self.learner = learner
+        self.payer = None if machine is None else Payer(machine, task.vocabulary())
+        self.imitation = _imitation(training, learner, demonstrations) if training.reward in IMITATING else None
+        self.pay: Pay = self.imitation or (task_pay if self.payer is None else self._machine_pay)
+
+    def _machine_pay(self, batch: Batch) -> np.ndarray:
+        assert self.payer is not None
+        return self.payer(batch.rollout)
 
     @property
     def paid(self) -> Paid | None:
-        return self.pay.open.paid if isinstance(self.pay, Payer) else None
+        return None if self.payer is None else self.payer.open.paid
 
     @property
     def rates(self) -> str:
-        return " or --imitation.reward-net.learning-rate" if isinstance(self.pay, Imitation) else ""
+        return "" if self.imitation is None else " or --imitation.reward-net.learning-rate"
 
     def begin(self, frames: int) -> int:
         return 0
@@ -107,18 +117,18 @@ class FixedPay:
         return train(self.learner, self.pay, frames)
 
     def columns(self, round: Round) -> dict[str, float]:
-        return self.pay.losses if isinstance(self.pay, Imitation) else {}
+        return {} if self.imitation is None else self.imitation.losses
 
     def refine(self, refined: int) -> None:
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        tensors = self.pay.tensors() if isinstance(self.pay, Imitation) else {}
+        tensors = {} if self.imitation is None else self.imitation.tensors()
         return {name: value.numpy() for name, value in tensors.items()}
 
     def load(self, arrays: Mapping[str, np.ndarray], rounds: int) -> None:
-        if isinstance(self.pay, Imitation):
-            self.pay.load({name: torch.from_numpy(value) for name, value in arrays.items()}, rounds)
+        if self.imitation is not None:
+            self.imitation.load({name: torch.from_numpy(value) for name, value in arrays.items()}, rounds)
 
     def write_known(self, writer: RunWriter) -> None:
         pass
@@ -130,15 +140,11 @@ class FixedPay:
         pass
 
 
-def _pay_of(
-    training: Training, task: Task, learner: Learner, machine: Machine | None, demonstrations: Demonstrations | None
-) -> Pay:
-    if training.reward in IMITATING:
-        assert demonstrations is not None
-        demonstrated, actions = demonstrations.as_rollout(), learner.player.worlds.actions
-        kind = IMITATING[training.reward]
-        return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
-    return task_pay if machine is None else Payer(machine, task.vocabulary())
+def _imitation(training: Training, learner: Learner, demonstrations: Demonstrations | None) -> Imitation:
+    assert demonstrations is not None
+    kind, demonstrated = IMITATING[training.reward], demonstrations.as_rollout()
+    actions = learner.player.envs.actions
+    return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
 
 
 def training_of(folder: Path) -> Training:

@@ -46,3 +46,10 @@ class PaysByBelief:
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
         return self.payer.pay(rollout, self.belief.mode)
+
+    def finish(self) -> dict[str, float]:
+        """Nothing is waited for, unless it is inferred in the background."""
+        return {}
+
+    def close(self) -> None:
+        """Ends what was begun beside this process."""

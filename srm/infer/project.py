@@ -14,7 +14,8 @@ import quadprog
 
 from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.trajectory import Mask
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +29,7 @@ class Polytope:
     a: Floats  # [rows, H]
     b: Floats  # [rows]
     equalities: int
-    _slopes: dict[frozenset[int], Floats] = field(default_factory=dict, repr=False)
+    _jacobians: dict[frozenset[int], Floats] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(machine: Machine, constraint: Constraint | None) -> Polytope:
@@ -44,18 +45,18 @@ class Polytope:
 
     def project_all(self, z: Floats) -> tuple[Floats, Floats]:
         """The nearest points [K, H] to z [K, H], and how each moves with its z: Jacobians [K, H, H]."""
-        points, slopes = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
+        points, jacobians = np.empty_like(z), np.empty((*z.shape, z.shape[1]))
         for k, row in enumerate(z):
             points[k], active = self._solve(row)
-            slopes[k] = self._slope(frozenset(active.tolist()))
-        return points, slopes
+            jacobians[k] = self._jacobian(frozenset(active.tolist()))
+        return points, jacobians
 
-    def _slope(self, active: frozenset[int]) -> Floats:
+    def _jacobian(self, active: frozenset[int]) -> Floats:
         """Moving along an active bound is free, moving into it is not: the projector onto the null space of those rows."""
-        if active not in self._slopes:  # few sets occur, and a pseudo-inverse takes longer than a projection
+        if active not in self._jacobians:  # few sets occur, and a pseudo-inverse takes longer than a projection
             rows = self.a[sorted(active)]
-            self._slopes[active] = np.eye(self.a.shape[1]) - np.linalg.pinv(rows) @ rows
-        return self._slopes[active]
+            self._jacobians[active] = np.eye(self.a.shape[1]) - np.linalg.pinv(rows) @ rows
+        return self._jacobians[active]
 
     def coupled(self, holes: Mask) -> Mask:
         """These holes [H] and all whose move can move one of them: holes of one atom are coupled, and so is what they are coupled with."""

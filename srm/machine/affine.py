@@ -32,14 +32,14 @@ class NotAffine(Exception):
 
 
 @dataclass
-class Budget:
+class WorkBudget:
     """How many monomials may still be made. Terms named by `let` can ask for far more than their text is long."""
 
-    left: int = MOST_WORK
+    remaining: int = MOST_WORK
 
     def spend(self, monomials: int, at: Term) -> None:
-        self.left -= monomials
-        if self.left < 0:
+        self.remaining -= monomials
+        if self.remaining < 0:
             raise NotAffine("the terms up to here take too long to multiply out", at)
 
 
@@ -65,7 +65,7 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-def expand(term: Term, named: Mapping[str, Form] | None = None, budget: Budget | None = None) -> Form:
+def expand(term: Term, named: Mapping[str, Form] | None = None, budget: WorkBudget | None = None) -> Form:
     """The normal form; `named` gives the forms of the machine's named terms."""
     named = named or {}
     match term:
@@ -90,7 +90,9 @@ def expand(term: Term, named: Mapping[str, Form] | None = None, budget: Budget |
             return _expand_product(factors, named, budget, term)
 
 
-def _expand_product(factors: tuple[Term, ...], named: Mapping[str, Form], budget: Budget | None, at: Product) -> Form:
+def _expand_product(
+    factors: tuple[Term, ...], named: Mapping[str, Form], budget: WorkBudget | None, at: Product
+) -> Form:
     if len(factors) > MOST_FACTORS:
         raise NotAffine(f"a product of more than {MOST_FACTORS} factors", at)
     product: Form = {ONE: Fraction(1)}

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from srm.errors import near
-from srm.machine.model import Machine, Problem, RepayEvery, RepayLast, Rule
+from srm.errors import MOST_SHOWN, near
+from srm.machine.model import InvalidMachine, Machine, Problem, RepayEvery, RepayLast, Rule
 from srm.machine.terms import AttributeOf, Cell, Guard, Happens, SignalTerm, Term, Test, parts
 from srm.machine.words import Words
+
+
+def require_words(machine: Machine, words: Words) -> None:
+    """Refuses a machine that uses words the vocabulary lacks; for machines that are not being parsed."""
+    problems = list(islice(find_foreign_words(machine, words), MOST_SHOWN + 1))
+    if problems:
+        raise InvalidMachine(machine.name, problems)
 
 
 def find_foreign_words(machine: Machine, words: Words) -> Iterator[Problem]:
     """The words of the machine that the vocabulary does not have."""
     for counter in machine.counters:
-        for happens in (counter.counts, *counter.resets):
-            if isinstance(happens, Happens):
-                yield from _happens(happens, words)
+        for happens in counter.happens:
+            yield from _happens(happens, words)
     for _, term in machine.terms:
         yield from _foreign(term, machine, words)
     for node in machine.nodes:

@@ -2,68 +2,28 @@
 
     Machine = holes + counters + named terms + nodes (each with its rules) + constraints
 
-It can be read from a file (`srm.machine.parse`) or built here from Python; either way it is checked when it is made, so an
+It can be read from a file (`srm.machine.language.parse`) or built here from Python; either way it is checked when it is made, so an
 invalid machine does not exist. `str(machine)` is its text, and parsing that text gives an equal machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
-from srm.machine.affine import ONE, Form, add, exact, expand, scale
-from srm.machine.terms import Guard, Happens, HoleTerm, Number, Term, number_text
+from srm.machine.affine import Form, expand
+from srm.machine.holes import Constraint, Hole, LinearRow, Within
+from srm.machine.terms import Guard, Happens, Number, Term, events_of
 from srm.machine.words import VOCABULARIES, Words
 
 if TYPE_CHECKING:
-    from srm.machine.checks.report import Report
+    from srm.machine.checks.core.report import Report
 
 ZERO = Number(0.0)
-
-
-@dataclass(frozen=True)
-class Space:
-    """The assignment space of a hole: the numbers from `low` to `high`, or only the whole ones among them."""
-
-    low: float
-    high: float
-    whole: bool = False
-
-    def __str__(self) -> str:
-        return f"{number_text(self.low)} .. {number_text(self.high)}" + (" whole" if self.whole else "")
-
-    def __contains__(self, value: float) -> bool:
-        """Whether the value lies here; a projection onto a bound may miss it by rounding."""
-        slack = ROUNDING * max(1.0, abs(self.low), abs(self.high))
-        return self.low - slack <= value <= self.high + slack and (not self.whole or float(value).is_integer())
-
-
-ROUNDING = 1e-6  # relative
-# Where inference looks for a hole whose space is not written. Inference reads pay as log-odds, and e^5 is 148 to 1.
-DEFAULT_SPACE = Space(-5.0, 5.0)
-
-
-@dataclass(frozen=True)
-class Hole:
-    """A number the designer does not know; once inferred it has a value, and the spread of its draws."""
-
-    name: str
-    value: float | None = None
-    spread: float | None = None
-    space: Space | None = None  # where it may lie; None: anywhere
-
-    def __str__(self) -> str:
-        text = f"?{self.name}" if self.space is None else str(Within(self.name, self.space))
-        if self.value is not None:
-            text += f" = {number_text(self.value)}"
-        if self.spread is not None:
-            text += f" +- {number_text(self.spread)}"
-        return text
 
 
 @dataclass(frozen=True)
@@ -87,6 +47,11 @@ class Counter:
     counts: Happens | RuleOf
     at: tuple[str, ...] = ()
     resets: tuple[Happens, ...] = ()
+
+    @property
+    def happens(self) -> tuple[Happens, ...]:
+        """The events that move it; a counter of a rule's firings has only those that reset it."""
+        return self.resets if isinstance(self.counts, RuleOf) else (self.counts, *self.resets)
 
     def __str__(self) -> str:
         text = f"#{self.name} counts {self.counts}"
@@ -115,6 +80,10 @@ class RepayLast:
     milestone: Happens
     pay: Term
 
+    @property
+    def events(self) -> tuple[str, ...]:
+        return (self.milestone.event,)
+
     def __str__(self) -> str:
         return f"last {self.milestone} // {self.pay}"
 
@@ -142,6 +111,11 @@ class Rule:
     tier: int = 0
     hindsight: Hindsight | None = None
 
+    @property
+    def changes(self) -> tuple[RepayEvery | RepayLast, ...]:
+        """What its hindsight changes, if it has any."""
+        return self.hindsight.changes if self.hindsight else ()
+
     def __str__(self) -> str:
         label = f"{self.name}: " if self.name else ""
         arrow = f" -> {self.target}" if self.target else ""
@@ -155,78 +129,6 @@ class Node:
     name: str
     rules: tuple[Rule, ...] = ()
     accepting: bool = False
-
-
-@dataclass(frozen=True)
-class EveryHole:
-    """The left side of an atom that speaks of all holes but a few."""
-
-    excluded: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return "every hole" + (f" except {' '.join(f'?{name}' for name in self.excluded)}" if self.excluded else "")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One linear condition: sum of coefficient * hole <= bound (or = bound)."""
-
-    coefficients: Mapping[str, Fraction]
-    bound: Fraction
-    equality: bool
-    atom: Atom | Within
-
-
-@dataclass(frozen=True)
-class Atom:
-    """One line of a constraint. Several terms on the left side say the same of each."""
-
-    left: EveryHole | tuple[Term, ...]
-    relation: str  # "<=", ">=" or "="
-    right: Term
-    label: str | None = None
-
-    def __str__(self) -> str:
-        left = str(self.left) if isinstance(self.left, EveryHole) else ", ".join(map(str, self.left))
-        label = "" if self.label is None else f'"{self.label}" '
-        return f"{label}{left} {self.relation} {self.right}"
-
-    def rows(self, holes: tuple[str, ...], named: Mapping[str, Form] | None = None) -> Iterator[Row]:
-        """The atom as linear conditions; those that say nothing (`?goal <= ?goal`) are left out."""
-        if isinstance(self.left, EveryHole):
-            terms: tuple[Term, ...] = tuple(HoleTerm(name) for name in holes if name not in self.left.excluded)
-        else:
-            terms = self.left
-        for term in terms:
-            difference = add(expand(term, named), scale(expand(self.right, named), Fraction(-1)))
-            if self.relation == ">=":
-                difference = scale(difference, Fraction(-1))
-            coefficients = {m.hole: c for m, c in difference.items() if m.hole is not None}
-            if coefficients or difference:
-                yield Row(coefficients, -difference.get(ONE, Fraction(0)), self.relation == "=", self)
-
-
-@dataclass(frozen=True)
-class Within:
-    """What the space of a hole says of it: two linear conditions, told as one atom is."""
-
-    hole: str
-    space: Space
-
-    def __str__(self) -> str:
-        return f"?{self.hole} in {self.space}"
-
-    def rows(self) -> Iterator[Row]:
-        yield Row({self.hole: Fraction(-1)}, -exact(float(self.space.low)), False, self)
-        yield Row({self.hole: Fraction(1)}, exact(float(self.space.high)), False, self)
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """What must hold between the holes: a conjunction of linear atoms."""
-
-    atoms: tuple[Atom, ...]
-    name: str = "default"
 
 
 @dataclass(frozen=True)
@@ -271,14 +173,28 @@ class Machine:
     @cached_property
     def rules(self) -> tuple[tuple[Node, Rule, str], ...]:
         """Every rule with its node and a label that is unique in the machine: its name, or the node's and a number."""
-        taken = {rule.name for node in self.nodes for rule in node.rules}
+        names = {rule.name for node in self.nodes for rule in node.rules}
         listed = []
         for node in self.nodes:
             for number, rule in enumerate(node.rules, start=1):
                 label = rule.name or f"{node.name}.{number}"
-                assert rule.name or label not in taken  # names have no dots
+                assert rule.name or label not in names  # names have no dots
                 listed.append((node, rule, label))
         return tuple(listed)
+
+    @cached_property
+    def events(self) -> frozenset[str]:
+        """The events that the machine speaks of."""
+        counted = {happens.event for counter in self.counters for happens in counter.happens}
+        guards = {event for _, rule, _ in self.rules for event in events_of(rule.guard)}
+        since = {rule.hindsight.since for _, rule, _ in self.rules if rule.hindsight and rule.hindsight.since}
+        return frozenset(counted | guards | since | set(self.repaid_events))
+
+    @cached_property
+    def repaid_events(self) -> tuple[str, ...]:
+        """The events whose steps hindsight may pay anew, each once, in order."""
+        changes = (change for _, rule, _ in self.rules for change in rule.changes)
+        return tuple(dict.fromkeys(event for change in changes for event in change.events))
 
     def constraint(self, name: str | None = None) -> Constraint | None:
         """The constraint of that name; without one, the first (or None if the machine has none)."""
@@ -290,7 +206,7 @@ class Machine:
             raise MachineError(f"machine {self.name} has no constraint {name}; {listed}{near(name, known)}")
         return self.constraints[known.index(name)]
 
-    def rows(self, constraint: Constraint | None) -> tuple[Row, ...]:
+    def rows(self, constraint: Constraint | None) -> tuple[LinearRow, ...]:
         """What an assignment has to keep, as linear conditions on the holes: their spaces, then the constraint."""
         atoms = constraint.atoms if constraint else ()
         constrained = (row for atom in atoms for row in atom.rows(self.hole_names, self.forms))
@@ -332,7 +248,7 @@ class Machine:
         return replace(self, holes=tuple(replace(hole, value=None, spread=None) for hole in self.holes))
 
     def __str__(self) -> str:
-        from srm.machine.text import machine_text  # lays out models, so it cannot be imported before them
+        from srm.machine.language.print import machine_text  # lays out models, so it cannot be imported before them
 
         return machine_text(self)
 
@@ -341,7 +257,7 @@ class Machine:
 
     def _repr_html_(self) -> str:
         """The drawing, in a notebook."""
-        from srm.machine.draw import svg  # draws models, so it cannot be imported before them
+        from srm.machine.drawing.draw import svg  # draws models, so it cannot be imported before them
 
         return svg(self)
 
@@ -351,7 +267,7 @@ class Machine:
         `words`: the vocabulary it is written in; the one it names, where that ships, unless given.
         `constraint`: the name of the one to assume, or "none"; its first unless given.
         """
-        from srm.machine.check import check  # loads Z3, which nothing else here needs
+        from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
 
         return check(self, words or VOCABULARIES.get(self.words or ""), constraint)
 
@@ -367,11 +283,11 @@ def held_to(machine: Machine, kept: Constraint | None) -> Machine:
 
 
 class InvalidMachine(MachineError):
-    """A machine that breaks the rules of the language; `found` keeps each problem with the part it is about."""
+    """A machine that breaks the rules of the language; `details` keeps each problem with the part it is about."""
 
-    def __init__(self, name: str, found: list[Problem]) -> None:
-        self.found = found
-        super().__init__(*(f"machine {name}: {problem.message}" for problem in found))
+    def __init__(self, name: str, problems: list[Problem]) -> None:
+        self.details = problems
+        super().__init__(*(f"machine {name}: {problem.message}" for problem in problems))
 
 
 @dataclass(frozen=True)

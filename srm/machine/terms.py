@@ -101,10 +101,10 @@ class Sum:
         first, *rest = self.parts
         text = f"({first})" if isinstance(first, Sum) else str(first)
         for part in rest:
-            sign, shown = ("-", part.term) if isinstance(part, Negation) else ("+", part)
-            negative = isinstance(shown, Number) and str(shown).startswith("-")
-            wrap = isinstance(shown, Sum) or (sign == "-" and (negative or isinstance(shown, Negation)))
-            text += f" {sign} ({shown})" if wrap else f" {sign} {shown}"
+            sign, addend = ("-", part.term) if isinstance(part, Negation) else ("+", part)
+            negative = isinstance(addend, Number) and str(addend).startswith("-")
+            wrap = isinstance(addend, Sum) or (sign == "-" and (negative or isinstance(addend, Negation)))
+            text += f" {sign} ({addend})" if wrap else f" {sign} {addend}"
         return text
 
 
@@ -241,6 +241,11 @@ def _children(here: Part) -> tuple[Part, ...]:
 def events_of(guard: Guard) -> tuple[str, ...]:
     """The events a guard speaks of, each once, in order."""
     return tuple(dict.fromkeys(part.event for part in parts(guard) if isinstance(part, Happens)))
+
+
+def compared_terms(guard: Guard) -> tuple[Term, ...]:
+    """Both sides of each comparison in a guard, in order."""
+    return tuple(side for part in parts(guard) if isinstance(part, Compare) for side in (part.left, part.right))
 
 
 def needs_event(guard: Guard) -> bool:

@@ -13,21 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from srm.errors import near
-from srm.machine.affine import Budget, Form, NotAffine, expand
-from srm.machine.model import (
-    Atom,
-    Counter,
-    EveryHole,
-    Hole,
-    Machine,
-    Node,
-    Problem,
-    RepayEvery,
-    RepayLast,
-    Rule,
-    RuleOf,
-    Space,
-)
+from srm.machine.affine import Form, NotAffine, WorkBudget, expand
+from srm.machine.holes import Atom, EveryHole, Hole, Space
+from srm.machine.model import Counter, Machine, Node, Problem, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     DEEPEST_NESTING,
     RELATIONS,
@@ -71,7 +59,7 @@ class _Known:
     nodes: dict[str, None]
     rules: dict[str, None]
     forms: dict[str, Form] = field(default_factory=dict)  # of the terms named by `let`, as far as they have been read
-    budget: Budget = field(default_factory=Budget)
+    budget: WorkBudget = field(default_factory=WorkBudget)
 
 
 def find_problems(machine: Machine) -> Iterator[Problem]:
@@ -247,9 +235,8 @@ def _counter(counter: Counter, known: _Known) -> Iterator[Problem]:
         name = counter.counts.name
         hint = near(name, known.rules)
         yield Problem(f"#{counter.name} counts rule {name}, but no rule has that name{hint}", counter.counts)
-    for happens in (counter.counts, *counter.resets):
-        if isinstance(happens, Happens):
-            yield from _happens(happens)
+    for happens in counter.happens:
+        yield from _happens(happens)
     for name in counter.at:
         if name not in known.nodes:
             hint = near(name, known.nodes)

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from srm.report.markup import Markup, join, tag
+from srm.report.html.markup import Markup, join, tag
 
 if TYPE_CHECKING:
     from srm.report.figure import ShownFigure
@@ -26,7 +26,7 @@ def display(*parts: Markup | None) -> str:
 @cache
 def _style() -> Markup:
     """page.css, with what it says of the whole page said of our part."""
-    css = (files("srm.report") / "assets" / "page.css").read_text(encoding="utf-8")
+    css = (files("srm.report.html") / "assets" / "page.css").read_text(encoding="utf-8")
     css = re.sub(r"(?m)^(\s*):root(?= \{)", r"\1&", css)
     css = re.sub(r"(?m)^body(?= \{)", "&", css)
     css = re.sub(r"(?m)^(html|@media \(prefers-reduced-motion).*\n", "", css)  # of scrolling through a page

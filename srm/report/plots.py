@@ -9,9 +9,9 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from srm.infer.posterior.record import HoleRecord, Summary
+from srm.report.compare.figures import palette, thousands
 from srm.report.figure import STYLE, ShownFigure
-from srm.report.figures import palette, thousands
-from srm.report.run import Columns
+from srm.report.run.read import Columns
 
 COLUMNS = 3  # holes beside each other
 HOLE = "#8a3ffc"  # as on the pages

@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from srm.experiment.rule_rates import rates_text
 from srm.train.episodes import of_few
 
 LINE_SECONDS, PICTURE_SECONDS = 10.0, 0.5
@@ -143,12 +144,6 @@ def line(progress: RoundProgress) -> str:
         f"success {_number(row['success'])}{of_few(progress.counted)}{rates_text(progress.milestones)}  "
         f"{_seconds_left(progress):.0f} s left at most{holes}"
     )
-
-
-def rates_text(milestones: Mapping[str, float]) -> str:
-    """How often an episode the rules fire that tell most, after some other text; nothing before the first episode has ended."""
-    known = [f"{name} {rate:.2f}" for name, rate in milestones.items() if rate == rate]
-    return f"  {'  '.join(known)} an episode" if known else ""
 
 
 def _seconds_left(progress: RoundProgress) -> float:

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 
 from srm.task import grid
+from srm.task.layouts import LayoutSource, read_grid, rules_of
 from srm.task.worlds import GridWorlds, ShowPlace
 from srm.trajectory import Views
 
@@ -19,9 +20,10 @@ from srm.trajectory import Views
 class CompiledGrid(gymnasium.Env):
     """Observes `image` and `place`, as `ShowPlace` does."""
 
-    def __init__(self, env: gymnasium.Env, layout: grid.Layout) -> None:
+    def __init__(self, env: gymnasium.Env, rules: grid.Rules) -> None:
         assert env.spec is not None
-        self._env, self._worlds = env, GridWorlds(env.spec.id, layout, 1, seed=0)
+        self._env, self._rules = env, rules
+        self._worlds = GridWorlds(env.spec.id, grid.Layout(rules), 1, seed=0, source=LayoutSource(env, rules))
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.view: Views = np.zeros(GridWorlds.view_shape, GridWorlds.view_dtype)
 
@@ -44,7 +46,7 @@ class CompiledGrid(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         seen, info = self._env.reset(seed=seed, options=options)
-        self._worlds.begin_as([self._env.unwrapped])
+        self._worlds.begin_as([read_grid(self._env.unwrapped, self._rules)])
         self.view = seen["image"]
         return seen, info
 
@@ -59,7 +61,6 @@ class CompiledGrid(gymnasium.Env):
 
 
 def compiled(env: gymnasium.Env) -> gymnasium.Env:
-    """The same environment with compiled steps where there are any; else, or if somebody has wrapped it, itself."""
-    known = type(env) is ShowPlace and env.spec is not None and str(env.spec.entry_point).startswith(grid.ENTRIES)
-    layout = grid.layout_of(env.unwrapped) if known else None
-    return env if layout is None else CompiledGrid(env, layout)
+    """The same environment with compiled steps where it keeps MiniGrid's rules; else, or if somebody has wrapped it, itself."""
+    rules = rules_of(env) if type(env) is ShowPlace and env.spec is not None else None
+    return CompiledGrid(env, rules) if isinstance(rules, grid.Rules) else env

@@ -3,7 +3,7 @@
     costs(world, ...)    how many actions each pose is away, from where the agent stands or towards given poses
     walk(world, poses)   the actions that bring the agent to the nearest of them
 
-An action costs 1. A closed door costs one more, for opening it; a locked door, a wall and everything movable stand in the
+An action costs 1. A closed door costs one more, for opening it; a locked door, a wall, lava and everything movable stand in the
 way.
 """
 
@@ -14,13 +14,13 @@ from collections.abc import Callable, Container, Iterable
 from itertools import pairwise
 
 from srm.task.expert_world import Cell, Pose, Thing, World, front
-from srm.task.minigrid_words import CLOSED, DIRECTIONS, DOOR, FORWARD, LEFT, OPEN, RIGHT, TOGGLE
+from srm.task.minigrid_words import CLOSED, DIRECTIONS, DOOR, FLOOR, FORWARD, LEFT, OPEN, RIGHT, TOGGLE
 
 Price = Callable[[Cell, Thing | None], int | None]  # actions to walk into a cell with that thing; None: no way
 
 
 def honest_price(cell: Cell, thing: Thing | None) -> int | None:
-    if thing is None:
+    if thing is None or thing.kind == FLOOR:
         return 1
     if thing.kind == DOOR and thing.state in (OPEN, CLOSED):
         return 1 if thing.state == OPEN else 2

@@ -18,9 +18,11 @@ from srm.task.minigrid_words import (
     DIRECTIONS,
     DOOR,
     DROP,
+    FLOOR,
     FORWARD,
     GOAL,
     KEY,
+    LAVA,
     LEFT,
     LOCKED,
     OPEN,
@@ -33,7 +35,8 @@ from srm.task.minigrid_words import (
 Cell = tuple[int, int]
 Pose = tuple[int, int, int]  # x, y, direction
 
-_KINDS = {"wall": WALL, "door": DOOR, "key": KEY, "ball": BALL, "box": BOX, "goal": GOAL}
+_NAMES = ("wall", "floor", "door", "key", "ball", "box", "goal", "lava")
+_KINDS = dict(zip(_NAMES, (WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA), strict=True))
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def front(pose: Pose) -> Cell:
 
 @dataclass(frozen=True)
 class World:
-    """Where everything is. Walls and goals are in `things` too; a cell without a thing is empty."""
+    """Where everything is. Walls, goals and painted floors are in `things` too; a cell without a thing is empty."""
 
     things: dict[Cell, Thing]  # never changed: an act makes a new one
     pose: Pose
@@ -87,7 +90,7 @@ class World:
         if action in (LEFT, RIGHT):
             return replace(self, pose=(x, y, (direction + (1 if action == RIGHT else -1)) % 4))
         if action == FORWARD:
-            free = thing is None or thing.kind == GOAL or (thing.kind == DOOR and thing.state == OPEN)
+            free = thing is None or thing.kind in (GOAL, FLOOR, LAVA) or (thing.kind == DOOR and thing.state == OPEN)
             return replace(self, pose=(*ahead, direction)) if free else self
         if action == PICKUP and thing is not None and thing.movable and self.carried is None:
             return replace(self, things=self._with(ahead, None), carried=thing)

@@ -1,4 +1,5 @@
-/* MiniGrid's DoorKey, KeyCorridor and ObstructedMaze: new worlds, steps and views (srm.task.grid says what the arrays are).
+/* MiniGrid: steps and observations of every environment that keeps its rules, and the layouts of DoorKey, KeyCorridor and
+   ObstructedMaze (srm.task.grid says what the arrays are).
 
    The rules and the layouts are those of the `minigrid` package; chance is drawn from a sequence of each world's own. */
 
@@ -8,18 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNSEEN, EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL };
+enum { UNSEEN, EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA };
 enum { OPEN, CLOSED, LOCKED };
-enum { RED, GREEN, BLUE, PURPLE, YELLOW, GREY, COLOURS, ANY };
+enum { RED, GREEN, BLUE, PURPLE, YELLOW, GREY, COLOURS };
 enum { LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE };
-enum { DOORKEY, KEYCORRIDOR, MAZE_ONE_DOOR, MAZE, MAZE_KEYS_LAST };
+enum { DOORKEY, KEYCORRIDOR, MAZE_ONE_DOOR, MAZE, MAZE_KEYS_LAST, DRAWN_BEFORE };
+enum { NOTHING, SOLVED, LOST };                             /* what an action leads to */
+enum { CONTENTS = 0x3F, HOLDS_TARGET = 0x40, TARGET = 0x80 }; /* bits of `inside` */
 enum { VIEW = 7, MOST_ROOMS = 3 };
 
 static const int DX[4] = {1, 0, -1, 0}, DY[4] = {0, 1, 0, -1}; /* right, down, left, up */
 
 /* As srm.task.grid.Layout has them */
 typedef struct {
-    int64_t kind, width, height, most_steps, room, rows, columns, agent_column, agent_row, in_box, blocked, quarters, target;
+    int64_t kind, width, height, most_steps, limit, sees_through, solved_by;
+    int64_t room, rows, columns, agent_column, agent_row, in_box, blocked, quarters;
 } Layout;
 
 typedef struct {
@@ -143,7 +147,7 @@ static void key_corridor(World *world, Doors doors) {
     int last = below(world, rows), colour = below(world, COLOURS); /* the room behind the locked door */
     put(cell(world, doors[2][last][2][0], doors[2][last][2][1]), DOOR, colour, LOCKED);
     joined[2][last][2] = joined[1][last][0] = 1;
-    place(world, 2, last, BALL, below(world, COLOURS), 0);
+    place(world, 2, last, BALL, below(world, COLOURS), TARGET);
     place(world, 0, below(world, rows), KEY, colour, 0);
     enter(world, span, rows / 2 * span, room, room, 1);
     while (1) {
@@ -188,7 +192,7 @@ static void maze(World *world, Doors doors) {
     if (layout->kind == MAZE_ONE_DOOR) {
         lock(world, doors, 0, 0, 0, colours[0]);
         hide(world, 0, 0, colours[0]);
-        place(world, 1, 0, BALL, BLUE, 0);
+        place(world, 1, 0, BALL, BLUE, TARGET);
     } else {
         for (int quarter = 0; quarter < layout->quarters; quarter++) {
             int column = 1 + DX[quarter], row = 1 + DY[quarter]; /* the room beside the middle one */
@@ -204,18 +208,19 @@ static void maze(World *world, Doors doors) {
         }
         static const int corners[4][2] = {{2, 0}, {2, 2}, {0, 2}, {0, 0}};
         const int *corner = corners[below(world, (int)layout->quarters)];
-        place(world, corner[0], corner[1], BALL, BLUE, 0);
+        place(world, corner[0], corner[1], BALL, BLUE, TARGET);
     }
     int room = (int)layout->room;
     enter(world, (int)layout->agent_column * span, (int)layout->agent_row * span, room, room, 1);
 }
 
 static void begin(World *world) {
+    memset(world->carried, 0, 4);
+    if (world->layout->kind == DRAWN_BEFORE) return; /* the caller has laid it out */
     Doors doors;
     int size = (int)(world->layout->width * world->layout->height);
     for (int at = 0; at < size; at++) put(world->cells + 3 * at, EMPTY, 0, 0);
     memset(world->inside, 0, (size_t)size);
-    memset(world->carried, 0, 4);
     world->agent[0] = world->agent[1] = -1;
     if (world->layout->kind == DOORKEY) {
         door_key(world);
@@ -230,52 +235,59 @@ static void begin(World *world) {
 
 /* Steps */
 
-/* Does what an action does; returns whether the task is done with it. */
+/* Does what an action does; returns whether the task is solved by it, or lost. */
 static int act(World *world, int64_t action) {
     int16_t *agent = world->agent;
     uint8_t *carried = world->carried;
     int x = agent[0] + DX[agent[2]], y = agent[1] + DY[agent[2]];
+    if (action == LEFT || action == RIGHT) {
+        agent[2] = (int16_t)((agent[2] + (action == LEFT ? 3 : 1)) % 4);
+        return NOTHING;
+    }
+    /* An agent in a doorway of the outermost wall may look out of the grid, where MiniGrid fails; here nothing is there to act on. */
+    if (x < 0 || y < 0 || x >= world->layout->width || y >= world->layout->height) return NOTHING;
     uint8_t *ahead = cell(world, x, y), *holds = inside(world, x, y), kind = ahead[0];
     switch (action) {
-    case LEFT: agent[2] = (int16_t)((agent[2] + 3) % 4); return 0;
-    case RIGHT: agent[2] = (int16_t)((agent[2] + 1) % 4); return 0;
     case FORWARD:
-        if (kind == EMPTY || kind == GOAL || (kind == DOOR && ahead[2] == OPEN)) {
+        if (kind == EMPTY || kind == FLOOR || kind == GOAL || kind == LAVA || (kind == DOOR && ahead[2] == OPEN)) {
             agent[0] = (int16_t)x;
             agent[1] = (int16_t)y;
         }
-        return kind == GOAL;
+        return kind == GOAL ? SOLVED : kind == LAVA ? LOST : NOTHING;
     case PICK_UP:
-        if (carried[0] || (kind != KEY && kind != BALL && kind != BOX)) return 0;
+        if (carried[0] || (kind != KEY && kind != BALL && kind != BOX)) return NOTHING;
         memcpy(carried, ahead, 3);
         carried[3] = *holds;
         put(ahead, EMPTY, 0, 0);
         *holds = 0;
-        return kind == BALL && (world->layout->target == ANY || carried[1] == world->layout->target);
+        return carried[3] & TARGET && world->layout->solved_by == PICK_UP ? SOLVED : NOTHING;
     case DROP:
-        if (kind != EMPTY || !carried[0]) return 0;
+        if (kind != EMPTY || !carried[0]) return NOTHING;
         memcpy(ahead, carried, 3);
         *holds = carried[3];
         memset(carried, 0, 4);
-        return 0;
+        return NOTHING;
     case TOGGLE:
-        if (kind == DOOR && ahead[2] != LOCKED)
-            ahead[2] = ahead[2] == OPEN ? CLOSED : OPEN;
-        else if (kind == DOOR && carried[0] == KEY && carried[1] == ahead[1])
-            ahead[2] = OPEN;
-        else if (kind == BOX) {
-            if (*holds)
-                put(ahead, KEY, *holds - 1, 0);
+        if (kind == BOX) {
+            int held = *holds & CONTENTS;
+            if (held)
+                put(ahead, KEY + (held - 1) / COLOURS, (held - 1) % COLOURS, 0);
             else
                 put(ahead, EMPTY, 0, 0);
-            *holds = 0;
+            *holds = *holds & HOLDS_TARGET ? TARGET : 0;
+            return NOTHING;
         }
-        return 0;
-    default: return 0; /* done, which does nothing */
+        if (kind != DOOR) return NOTHING;
+        if (ahead[2] != LOCKED)
+            ahead[2] = ahead[2] == OPEN ? CLOSED : OPEN;
+        else if (carried[0] == KEY && carried[1] == ahead[1])
+            ahead[2] = OPEN;
+        return ahead[2] == OPEN && *holds & TARGET && world->layout->solved_by == TOGGLE ? SOLVED : NOTHING;
+    default: return NOTHING; /* done, which does nothing */
     }
 }
 
-/* What the agent sees, [7][7][3]: itself at (3, 6), facing up, and nothing of what is hidden. */
+/* What the agent sees, [7][7][3]: itself at (3, 6), facing up, and nothing of what is hidden (unless it sees through walls). */
 static void see(World *world, uint8_t *view) {
     int dx = DX[world->agent[2]], dy = DY[world->agent[2]];
     uint8_t shown[VIEW][VIEW] = {0}, hides[VIEW][VIEW];
@@ -290,8 +302,9 @@ static void see(World *world, uint8_t *view) {
                 memcpy(at, cell(world, x, y), 3);
             hides[i][j] = at[0] == WALL || (at[0] == DOOR && at[2] != OPEN);
         }
+    if (world->layout->sees_through) memset(shown, 1, sizeof(shown));
     shown[VIEW / 2][VIEW - 1] = 1;
-    for (int j = VIEW - 1; j >= 0; j--) { /* from the agent's row on, first to the right, then to the left, each time upwards too */
+    for (int j = VIEW - 1; j >= 0 && !world->layout->sees_through; j--) { /* from the agent's row on, first to the right, then to the left, each time upwards too */
         for (int i = 0; i < VIEW - 1; i++)
             if (shown[i][j] && !hides[i][j]) {
                 shown[i + 1][j] = 1;
@@ -336,17 +349,17 @@ static PyObject *step(PyObject *module, PyObject *const *arguments, Py_ssize_t c
             .agent = (int16_t *)arrays[AGENT].buf + 3 * b,
             .chance = (uint64_t *)arrays[CHANCE].buf + b,
         };
-        int done = 0, over = ((uint8_t *)arrays[OVER].buf)[b];
+        int outcome = NOTHING, over = ((uint8_t *)arrays[OVER].buf)[b];
         if (over) {
             begin(&world);
             *steps = 0;
         } else {
             *steps += 1;
-            done = act(&world, ((int64_t *)arrays[ACTIONS].buf)[b]);
+            outcome = act(&world, ((int64_t *)arrays[ACTIONS].buf)[b]);
         }
-        ((float *)arrays[REWARD].buf)[b] = done ? (float)(1 - 0.9 * ((double)*steps / (double)layout->most_steps)) : 0.0f;
-        ((uint8_t *)arrays[ENDED].buf)[b] = (uint8_t)done;
-        ((uint8_t *)arrays[CUT].buf)[b] = (uint8_t)(!over && !done && *steps >= layout->most_steps);
+        ((float *)arrays[REWARD].buf)[b] = outcome == SOLVED ? (float)(1 - 0.9 * ((double)*steps / (double)layout->most_steps)) : 0.0f;
+        ((uint8_t *)arrays[ENDED].buf)[b] = outcome != NOTHING;
+        ((uint8_t *)arrays[CUT].buf)[b] = (uint8_t)(!over && outcome == NOTHING && *steps >= layout->limit);
         see(&world, (uint8_t *)arrays[VIEWS].buf + 3 * VIEW * VIEW * b);
     }
     for (int index = 0; index < ARRAYS; index++) PyBuffer_Release(&arrays[index]);

@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.text import Text
 
 from srm.task.expert_world import Thing, World
-from srm.task.minigrid_words import BALL, BOX, CLOSED, COLOURS, DOOR, GOAL, KEY, LOCKED, OPEN, WALL
+from srm.task.minigrid_words import BALL, BOX, CLOSED, COLOURS, DOOR, FLOOR, GOAL, KEY, LAVA, LOCKED, OPEN, WALL
 
-_SIGNS = {WALL: "█", KEY: "k", BALL: "o", BOX: "▣", GOAL: "G"}
+_SIGNS = {WALL: "█", FLOOR: "·", KEY: "k", BALL: "o", BOX: "▣", GOAL: "G", LAVA: "~"}
 _DOORS = {OPEN: "╌", CLOSED: "D", LOCKED: "L"}
 _AGENT = "▶▼◀▲"
 _STYLES = {"purple": "magenta", "grey": "bright_black"}  # what the terminal calls them
-LEGEND = "k key   o ball   ▣ box   D door   L locked door   ╌ open door   G goal   ▶ agent"
+LEGEND = "k key   o ball   ▣ box   D door   L locked door   ╌ open door   G goal   ~ lava   ▶ agent"
 
 
 def draw_world(world: World) -> Text:

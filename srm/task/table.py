@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from srm.errors import TaskError, near
+from srm.errors import SettingError, TaskError, near
 from srm.machine.words import Words
 from srm.task.minigrid_words import MINIGRID_WORDS
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from srm.task.worlds import Worlds
     from srm.trajectory import Trajectory
 
+Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
 Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
 
 
-def _worlds(env_id: str, count: int, seed: int) -> Worlds:
+def _worlds(env_id: str, count: int, seed: int, envs: Stepping = "auto") -> Worlds:
     from srm.task.worlds import make_worlds
 
-    return make_worlds(env_id, count, seed)
+    return make_worlds(env_id, count, seed, envs)
 
 
 def _environment(env_id: str) -> gymnasium.Env:
@@ -64,6 +65,16 @@ class Task:
 
     def make_worlds(self, count: int, seed: int) -> Worlds:
         return self.worlds(self.env_id, count, seed)
+
+    def using(self, envs: Stepping) -> Task:
+        """The same task with its envs stepped by somebody who was asked for."""
+        if envs == "auto":
+            return self
+        if self.worlds is not _worlds:
+            raise SettingError(
+                f"--envs {envs} would change nothing: {self.name} makes envs of its own; leave --envs out"
+            )
+        return replace(self, worlds=partial(_worlds, envs=envs))
 
 
 def _minigrid(target: str | None) -> Vocabulary:

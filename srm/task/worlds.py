@@ -3,9 +3,10 @@
     views  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
     ended, cut, real  [B] bool, as in `srm.trajectory`
 
-`GridWorlds` are compiled here, for the environments of the tasks that ship: a million steps a second on one core. `EnvPoolWorlds` are for
-what else EnvPool has: about 90,000 MiniGrid steps a second. `GymnasiumWorlds` takes any Gymnasium vector environment with discrete
-actions, in either autoreset mode. Worlds of the same seed are the same worlds; worlds of neighbouring seeds share none.
+`GridWorlds` are MiniGrid's rules compiled, for every environment that keeps them: a million steps a second on one core. `GymnasiumWorlds` takes any
+other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolWorlds` are made on request only, since EnvPool's
+environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Worlds of
+the same seed are the same worlds; worlds of neighbouring seeds share none.
 
 A world cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
 """
@@ -16,8 +17,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Protocol
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -26,9 +27,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from srm.chance import stream
 from srm.errors import TaskError, near
 from srm.extension import extension
-from srm.extras import is_missing, require
+from srm.extras import require
 from srm.task import grid
+from srm.task.layouts import GridStart, LayoutSource, rules_of
 from srm.trajectory import Mask, Numbers, Rollout, Views
+
+if TYPE_CHECKING:
+    from srm.task.table import Stepping
+
+COMPILED, OWN_LAYOUTS = (
+    "MiniGrid's rules and layouts, compiled",
+    "MiniGrid's rules compiled, layouts by the environment itself",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +60,7 @@ class Worlds(Protocol):
     """Reset once, then step; a world whose episode ended begins the next by itself."""
 
     env_id: str
+    stepped_by: str  # whose rules and layouts these are, for a reader
     count: int  # B
     actions: int  # how many there are to choose from
     view_shape: tuple[int, ...]
@@ -62,32 +73,36 @@ class Worlds(Protocol):
     def close(self) -> None: ...
 
 
-def make_worlds(env_id: str, count: int, seed: int) -> Worlds:
-    """Our own if there are any of the environment, else EnvPool's, else Gymnasium's."""
-    import minigrid  # noqa: F401  (its import registers its environments)
-
+def make_worlds(env_id: str, count: int, seed: int, envs: Stepping = "auto") -> Worlds:
+    """Compiled where the environment keeps MiniGrid's rules, else Gymnasium's; EnvPool's only on request."""
     if count < 1:
         raise TaskError(f"{count} worlds of {env_id}: at least one is needed")
-    if env_id in gymnasium.registry and str(gymnasium.registry[env_id].entry_point).startswith(grid.ENTRIES):
-        layout = grid.layout_of(make_environment(env_id).unwrapped)
-        if layout is not None:
-            return GridWorlds(env_id, layout, count, seed)
-
-    by_envpool = () if is_missing("envpool") else import_module("envpool").list_all_envs()
-    if env_id in by_envpool:
+    if envs == "envpool":
         return EnvPoolWorlds(env_id, count, seed)
-    if env_id not in gymnasium.registry:
-        hint = _near(env_id, {*by_envpool, *gymnasium.registry})
-        raise TaskError(f"neither EnvPool nor Gymnasium has an environment {env_id}{hint}")
-    wrappers = [ShowPlace] if _is_minigrid(env_id) else []
-    with _refusals(env_id):
+    env = make_environment(env_id)
+    why = "as asked"
+    if envs == "auto":
+        with _refusals(env_id):
+            rules = rules_of(env)
+        if isinstance(rules, grid.Rules):
+            layout = grid.layout_of(env.unwrapped, rules)
+            source = LayoutSource(env, rules) if layout.kind == grid.DRAWN_BEFORE else None
+            return GridWorlds(env_id, layout, count, seed, source)
+        why = rules
+    wrappers = [ShowPlace] if isinstance(env, ShowPlace) else []
+    env.close()
+    with warnings.catch_warnings(), _refusals(env_id):
+        warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
-    return GymnasiumWorlds(vector, seed, env_id=env_id)
+    worlds = GymnasiumWorlds(vector, seed, env_id=env_id)
+    if wrappers:
+        worlds.stepped_by = f"Gymnasium, {why}"
+    return worlds
 
 
 def make_environment(env_id: str) -> gymnasium.Env:
     """One environment, to record or replay episodes in; MiniGrid's observes `image` and `place`."""
-    import minigrid  # noqa: F401  (its import registers its environments)
+    from minigrid.minigrid_env import MiniGridEnv  # its import registers its environments
 
     if env_id not in gymnasium.registry:
         raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
@@ -96,7 +111,15 @@ def make_environment(env_id: str) -> gymnasium.Env:
         env = gymnasium.make(env_id)
         if "rgb_array" in env.metadata.get("render_modes", ()):
             env = gymnasium.make(env_id, render_mode="rgb_array")
-    return ShowPlace(env) if _is_minigrid(env_id) else env
+    seen = env.observation_space
+    parts = seen.spaces if isinstance(seen, gymnasium.spaces.Dict) else {}
+    shows_place = isinstance(env.unwrapped, MiniGridEnv) and "image" in parts and "place" not in parts
+    return ShowPlace(env) if shows_place else env
+
+
+def stepper_of(env: gymnasium.Env) -> str:
+    """Who steps an environment of `make_environment`."""
+    return "MiniGrid itself" if isinstance(env, ShowPlace) else "Gymnasium"
 
 
 @contextmanager
@@ -126,31 +149,40 @@ def gather(views: Views, places: Numbers, actions: Sequence[np.ndarray], steps: 
 
 
 class GridWorlds:
-    """Worlds of `grid.py`, which as EnvPool's spend the step after an episode's end on resetting."""
+    """Worlds of `grid.py`, which spend the step after an episode's end on resetting. `source`: who lays them out, if it is not grid.c."""
 
     actions = grid.ACTIONS
     view_shape: tuple[int, ...] = (grid.VIEW, grid.VIEW, 3)
     view_dtype = np.dtype(np.uint8)
 
-    def __init__(self, env_id: str, layout: grid.Layout, count: int, seed: int) -> None:
-        self.env_id, self.count = env_id, count
+    def __init__(
+        self, env_id: str, layout: grid.Layout, count: int, seed: int, source: LayoutSource | None = None
+    ) -> None:
+        assert (source is None) != (layout.kind == grid.DRAWN_BEFORE), "somebody has to lay them out"
+        self.env_id, self.count, self._source = env_id, count, source
+        self.stepped_by = COMPILED if source is None else OWN_LAYOUTS
         self._step = extension("srm.task._grid").step
         self._layout, self._seed = layout.numbers, seed
         self._chance = stream(seed, "worlds").integers(2**64, size=count, dtype=np.uint64)
-        self.cells = np.zeros((count, layout.width, layout.height, 3), np.uint8)
+        self.cells = np.zeros((count, layout.rules.width, layout.rules.height, 3), np.uint8)
         self.agent, self.carried = np.zeros((count, 3), np.int16), np.zeros((count, 4), np.uint8)
         self._inside, self._steps = np.zeros(self.cells.shape[:3], np.uint8), np.zeros(count, np.int32)
         self._state = (self.cells, self._inside, self.agent, self.carried, self._steps)
 
-    def begin_as(self, environments: Sequence[Any]) -> None:
-        """Every world begins the episode that its MiniGrid environment was reset to."""
-        for b, world in enumerate(environments):
-            self.cells[b], self._inside[b], self.agent[b] = world.grid.encode(), grid.inside_of(world), place_of(world)
+    def begin_as(self, starts: Sequence[GridStart]) -> None:
+        """Every world begins an episode there."""
+        self._lay_out(np.arange(self.count), starts)
         self.carried[:], self._steps[:] = 0, 0
         self._over = np.zeros(self.count, np.bool_)
 
+    def _lay_out(self, worlds: np.ndarray, starts: Iterable[GridStart]) -> None:
+        for b, start in zip(worlds, starts, strict=True):
+            self.cells[b], self._inside[b], self.agent[b] = start.cells, start.inside, start.agent
+
     def reset(self) -> tuple[Views, Numbers]:
         self._chance = stream(self._seed, "worlds").integers(2**64, size=self.count, dtype=np.uint64)
+        if self._source is not None:
+            self._source.seed(_seed(self._seed))
         self._over = np.ones(self.count, np.bool_)
         begun = self.step(np.zeros(self.count, np.int64))
         return begun.views, begun.places
@@ -162,6 +194,9 @@ class GridWorlds:
         taken = np.ascontiguousarray(actions, np.int64)
         if taken.shape != (self.count,):
             raise TaskError(f"actions {list(taken.shape)}: {self.count} worlds take one each, [{self.count}]")
+        if self._source is not None and over.any():
+            worlds = np.flatnonzero(over)
+            self._lay_out(worlds, [self._source.draw() for _ in worlds])
         self._step(*self._state, self._chance, over, taken, self._layout, reward, ended, cut, views)
         self._over, places = ended | cut, self.agent.copy()
         return Step(views, places, reward, ended, cut, ~over, *_no_finals(views, places))
@@ -175,6 +210,12 @@ class EnvPoolWorlds:
 
     def __init__(self, env_id: str, count: int, seed: int, threads: int = 1) -> None:
         envpool = require("envpool", f"{env_id}, stepped by EnvPool,")
+        known = envpool.list_all_envs()
+        if env_id not in known:
+            raise TaskError(
+                f"EnvPool has no environment {env_id}{_near(env_id, known) or '; leave --envs envpool out'}"
+            )
+        self.stepped_by = f"EnvPool {version('envpool')}, whose rules and layouts are its own"
         self._pool = envpool.make_gymnasium(env_id, num_envs=count, num_threads=threads, seed=_seed(seed))
         self.env_id, self.count = env_id, count
         self.actions = _number_of_actions(env_id, self._pool.action_space)
@@ -214,7 +255,7 @@ class GymnasiumWorlds:
     """
 
     def __init__(self, vector: VectorEnv, seed: int, env_id: str | None = None) -> None:
-        self._vector = vector
+        self._vector, self.stepped_by = vector, "Gymnasium"
         self.env_id = env_id or (vector.spec.id if vector.spec else type(vector).__name__)
         self.count = vector.num_envs
         self.actions = _number_of_actions(self.env_id, vector.single_action_space)
@@ -307,10 +348,6 @@ def _resets_within_the_step(env_id: str, vector: VectorEnv) -> bool:
             "vector_kwargs={'autoreset_mode': AutoresetMode.NEXT_STEP} or SAME_STEP"
         )
     return mode is AutoresetMode.SAME_STEP
-
-
-def _is_minigrid(env_id: str) -> bool:
-    return str(gymnasium.registry[env_id].entry_point).startswith("minigrid.")
 
 
 def _near(env_id: str, known: Iterable[str]) -> str:

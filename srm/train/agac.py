@@ -5,7 +5,7 @@
 Three towers that share nothing: actor, critic, adversary. With pi the policy that played and pi_adv the adversary at that time
 
     advantage = GAE(pay + count bonus) + c (log pi(a|s) - log pi_adv(a|s))     after GAE: neither discounted nor bootstrapped
-    target    = GAE(pay) + value       + c KL(pi || pi_adv)                    without the count bonus
+    returns   = GAE(pay) + value       + c KL(pi || pi_adv)                    without the count bonus
     loss_adversary = KL(pi || pi_adv)
 
 `c` falls linearly to 0. The adversary has its own optimiser and its own bound on the gradient.
@@ -22,16 +22,16 @@ from torch import Tensor
 
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.worlds import Worlds
-from srm.train.batches import Deck
-from srm.train.collect import Player, log_prob_of, log_softmax
+from srm.train.advantages import explained_variance
+from srm.train.gradients import ppo_gradients
 from srm.train.learner import Learner, Means, weights_seed
-from srm.train.losses import Lesson, ppo_slopes
-from srm.train.nets import Kind, Net, NetConfig, Output, TowerPlan
+from srm.train.losses import Targets
+from srm.train.minibatches import Minibatches
+from srm.train.nn.nets import Kind, Net, NetConfig, Output, TowerPlan, make_net
 from srm.train.optimise import Optimiser
-from srm.train.ppo import PpoConfig, rollout_advantages
-from srm.train.returns import explained_variance
+from srm.train.ppo import PpoConfig, batch_advantages
+from srm.train.rollout import Batch, Player, log_prob_of, log_softmax
 from srm.train.visits import Visits
-from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class AgacConfig:
 # Maths
 
 
-def surprise(log_prob: np.ndarray, adversary_log_prob: np.ndarray) -> np.ndarray:
+def surprise_of(log_prob: np.ndarray, adversary_log_prob: np.ndarray) -> np.ndarray:
     """How much likelier the action was to the policy than to the adversary."""
     return log_prob - adversary_log_prob
 
@@ -77,13 +77,37 @@ def loss_adversary(log_probs: Tensor, logits: Tensor) -> Tensor:
     return (log_probs.exp() * (log_probs - torch.log_softmax(logits, dim=1))).sum(dim=1).mean()
 
 
-def weight_at(config: AgacConfig, frames: int) -> float:
+def surprise_weight(config: AgacConfig, frames: int) -> float:
     """c after so many frames."""
     return config.surprise * max(0.0, 1 - frames / config.surprise_frames)
 
 
 def count_bonus(config: AgacConfig, visits: np.ndarray) -> np.ndarray:
     return config.count_weight * (visits == 1 if config.count == "first" else 1 / np.sqrt(visits))
+
+
+@dataclass(frozen=True)
+class AgacTargets:
+    """What AGAC learns from a batch; all [T, B] but the last."""
+
+    advantages: np.ndarray
+    returns: np.ndarray
+    surprise: np.ndarray
+    divergence: np.ndarray
+    log_probs: np.ndarray  # [T, B, A] of the policy that played
+
+
+def agac_targets(net: Net, batch: Batch, pay: np.ndarray, ppo: PpoConfig, config: AgacConfig, c: float) -> AgacTargets:
+    """The two lines at the head of this file."""
+    logits, adversary_logits = (batch.outputs[name][:-1] for name in ("logits", "adversary"))
+    log_probs, adversary_log_probs = log_softmax(logits), log_softmax(adversary_logits)
+    actions = batch.rollout.actions
+    surprise = surprise_of(log_prob_of(logits, actions), log_prob_of(adversary_logits, actions))
+    kl = divergence(log_probs, adversary_log_probs)
+    bonus = 0.0 if batch.visits is None else count_bonus(config, batch.visits)
+    advantages = batch_advantages(net, batch, pay + bonus, ppo) + c * surprise
+    returns = batch_advantages(net, batch, pay, ppo) + batch.values + c * kl
+    return AgacTargets(advantages, returns, surprise, kl, log_probs)
 
 
 # Learning
@@ -100,51 +124,46 @@ def agac_towers(actions: int, config: AgacConfig) -> tuple[TowerPlan, ...]:
 class Agac(Learner):
     """AGAC on whatever the rollout was paid."""
 
-    def __init__(
-        self, worlds: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int
-    ) -> None:
+    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = Net(kind, worlds.view_shape, net, agac_towers(worlds.actions, config), weights_seed(seed))
+        policy = make_net(envs, kind, net, agac_towers(envs.actions, config), weights_seed(seed))
         of_adversary = {name: w for name, w in policy.named_parameters() if name.startswith("towers.adversary")}
         others = {name: w for name, w in policy.named_parameters() if name not in of_adversary}
+        bounds = {"epsilon": ppo.epsilon, "max_grad_norm": ppo.max_grad_norm}
         optimisers = {
-            "adam": Optimiser(others, learning_rate=ppo.learning_rate, epsilon=ppo.epsilon, norm=ppo.norm),
-            "adam_adversary": Optimiser(
-                of_adversary, learning_rate=config.adversary_rate, epsilon=ppo.epsilon, norm=ppo.norm
-            ),
+            "adam": Optimiser(others, learning_rate=ppo.learning_rate, **bounds),
+            "adam_adversary": Optimiser(of_adversary, learning_rate=config.adversary_rate, **bounds),
         }
-        player = Player(worlds, policy, ppo.steps, seed)
+        player = Player(envs, policy, ppo.num_steps, seed)
         super().__init__(player, {}, optimisers, seed, Visits("spots") if config.count_weight else None)
 
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]:
-        played = self._learn_from(rollout)
-        value = played.outputs["value"][:-1]
-        log_probs, adversary = (log_softmax(played.outputs[name][:-1]) for name in ("logits", "adversary"))
-        c = weight_at(self.config, self.frames)
-        bonus = count_bonus(self.config, self._visited) if self.config.count_weight else 0.0
-        surprised = surprise(
-            log_prob_of(played.outputs["logits"][:-1], rollout.actions),
-            log_prob_of(played.outputs["adversary"][:-1], rollout.actions),
-        )
-        advantage = rollout_advantages(self.net, played, pay + bonus, self.ppo) + c * surprised
-        kl = divergence(log_probs, adversary)
-        target = rollout_advantages(self.net, played, pay, self.ppo) + value + c * kl
-        lesson = Lesson.of(played, advantage, target)
-        old = torch.from_numpy(log_probs.reshape(-1, log_probs.shape[-1]))
-        means, chance = Means(), self._chance("minibatches")
-        deck = Deck(played, self.ppo.recurrence)
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
+        # Advantages and returns, with what the adversary makes of the batch
+        c = surprise_weight(self.config, self.frames)
+        agac = agac_targets(self.net, batch, pay, self.ppo, self.config, c)
+        targets = Targets.of(batch, agac.advantages, agac.returns)
+        old_log_probs = torch.from_numpy(agac.log_probs.reshape(-1, agac.log_probs.shape[-1]))
+
+        means, minibatches, rng = Means(), Minibatches(batch, self.ppo.recurrence), self._rng("minibatches")
         for _ in range(self.ppo.epochs):
-            for batch in deck.deal(self.ppo.minibatches, chance):
-                said = batch.keep(self.net(batch.seen)[0])
-                losses, *slopes = ppo_slopes(said, lesson, batch.index, self.ppo)
-                torch.autograd.backward((said["logits"], said["value"]), slopes)
-                adversary_loss = loss_adversary(old[batch.index], said["adversary"])
+            for minibatch in minibatches.epoch(self.ppo.minibatches, rng):
+                # PPO's loss and its gradient
+                outputs = minibatch.outputs(self.net)
+                losses, *gradients = ppo_gradients(outputs, targets, minibatch.index, self.ppo)
+                torch.autograd.backward((outputs["logits"], outputs["value"]), gradients)
+
+                # The adversary's
+                adversary_loss = loss_adversary(old_log_probs[minibatch.index], outputs["adversary"])
                 (self.config.adversary_weight * adversary_loss).backward()
-                norms = [optimiser.step() for optimiser in self._optimisers.values()]
-                means.add(losses | {"loss_adversary": adversary_loss, "gradient_norm": norms[0]})
+
+                # A step of each optimiser
+                norm, _ = (optimiser.step() for optimiser in self._optimisers.values())
+                means.add(losses | {"loss_adversary": adversary_loss, "gradient_norm": norm})
+
+        real = batch.rollout.real
         return means.take() | {
-            "explained_variance": explained_variance(value[rollout.real], target[rollout.real]),
-            "surprise": float(surprised[rollout.real].mean()),
-            "divergence": float(kl[rollout.real].mean()),
+            "explained_variance": explained_variance(batch.values[real], agac.returns[real]),
+            "surprise": float(agac.surprise[real].mean()),
+            "divergence": float(agac.divergence[real].mean()),
             "surprise_weight": c,
         }

@@ -16,9 +16,9 @@ from srm.trajectory import Rollout
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """[E] of each, in order of world and step."""
+    """[E] of each, in order of env and step."""
 
-    world: np.ndarray
+    env: np.ndarray
     total: np.ndarray  # the return
     length: np.ndarray
 
@@ -27,29 +27,29 @@ class Episodes:
         return self.total > 0
 
     def __len__(self) -> int:
-        return len(self.world)
+        return len(self.env)
 
 
 class EpisodeBook:
-    """Follows consecutive rollouts of the same worlds, in which an episode may take several."""
+    """Follows consecutive rollouts of the same envs, in which an episode may take several."""
 
-    def __init__(self, worlds: int) -> None:
-        self._total, self._length = np.zeros(worlds), np.zeros(worlds, np.int64)  # so far, of the episode under way
+    def __init__(self, num_envs: int) -> None:
+        self._total, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)  # so far, of the episode under way
 
     def read(self, rollout: Rollout) -> Episodes:
         """Those that ended in this rollout."""
         total = self._total + np.cumsum(rollout.task_reward * rollout.real, axis=0, dtype=np.float64)  # [T, B]
         length = self._length + np.cumsum(rollout.real, axis=0)
-        world, step = np.nonzero((rollout.ended | rollout.cut).T)
-        follows = np.zeros(len(world), np.bool_)  # another episode of the same world in this rollout
-        follows[1:] = world[1:] == world[:-1]
-        at_end = [sums[step, world] for sums in (total, length)]
+        env, step = np.nonzero((rollout.ended | rollout.cut).T)
+        follows = np.zeros(len(env), np.bool_)  # another episode of the same env in this rollout
+        follows[1:] = env[1:] == env[:-1]
+        at_end = [sums[step, env] for sums in (total, length)]
         before = [np.where(follows, np.roll(sums, 1), 0) for sums in at_end]
         self._total, self._length = total[-1], length[-1]
         for carried, sums in zip((self._total, self._length), at_end, strict=True):
-            last = np.append(world[1:] != world[:-1], True)[: len(world)]
-            carried[world[last]] -= sums[last]
-        return Episodes(world, at_end[0] - before[0], at_end[1] - before[1])
+            last = np.append(env[1:] != env[:-1], True)[: len(env)]
+            carried[env[last]] -= sums[last]
+        return Episodes(env, at_end[0] - before[0], at_end[1] - before[1])
 
 
 WINDOW = 100

@@ -1,7 +1,7 @@
 """What every learner is: two verbs, and what is needed to stop and go on.
 
-    collect() -> Rollout                            the policy plays T steps of B worlds
-    update(rollout, pay [T, B]) -> losses by name   it learns from what that play was paid, whoever pays
+    collect() -> Batch                            the policy plays T steps of B envs
+    update(batch, pay [T, B]) -> losses by name   it learns from what that play was paid, whoever pays
 
 A learner never learns what a machine is: the task's reward, a machine, GAIL and RIDE differ by `pay` alone.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,16 +18,16 @@ from torch import Tensor, nn
 
 from srm.chance import stream
 from srm.errors import RunError
-from srm.train.collect import Played, Player, foreign, log_prob_of, think_again
 from srm.train.optimise import Optimiser
+from srm.train.rollout import Batch, Player, batch_of, log_prob_of, recompute
 from srm.train.visits import Visits
 from srm.trajectory import Rollout
 
-Pay = Callable[[Rollout], np.ndarray]  # -> [T, B]
+Pay = Callable[[Batch], np.ndarray]  # -> [T, B]; most read `batch.rollout` alone
 
 
 class Learner(ABC):
-    """Plays, remembers the last rollout as the policy saw it, and can be saved. How it learns is up to `update`."""
+    """Plays, learns and can be saved. How it learns is up to `update`."""
 
     def __init__(
         self,
@@ -38,39 +39,31 @@ class Learner(ABC):
     ) -> None:
         self.player, self.net = player, player.net
         self.frames = 0  # real steps played
-        self.rounds = 0  # rollouts collected
+        self.rounds = 0  # batches collected
         self._modules = {"net": player.net, **modules}
         self._optimisers = dict(optimisers)
         self._seed = seed
         self._visits = visits
-        self._played: Played | None = None
-        self._thought = False  # whether the outputs of `_played` are those of the weights as they are
-        self._visited = np.zeros((0, 0))  # [T, B] how often the state after each step was visited, if anybody counts
 
     @abstractmethod
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]:
-        """Learns from the rollout collected last."""
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
+        """Learns from a batch that was collected with the weights as they are, and what it was paid, [T, B]."""
 
-    def collect(self) -> Rollout:
-        """The next T steps of every world, which continue those of the rollout before."""
-        self._played, self._thought = self.player.collect(), True
-        rollout = self._played.rollout
+    def collect(self) -> Batch:
+        """The next T steps of every env, which continue those of the batch before."""
+        batch = self.player.collect()
         if self._visits is not None:
-            self._visited = self._visits.count(rollout)
-        self.frames += int(rollout.real.sum())
+            batch = replace(batch, visits=self._visits.count(batch.rollout))
+        self.frames += int(batch.rollout.real.sum())
         self.rounds += 1
-        return rollout
+        return batch
 
     def log_probs(self, rollout: Rollout) -> np.ndarray:
         """log pi(a|s) [T, B] of the policy as it is now, along any rollout; 0 where a step is not real.
 
-        Of a rollout that this learner did not collect last, every world's first view is taken to begin an episode.
+        Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """
-        if self._played is not None and rollout is self._played.rollout:
-            played = self._played
-            logits = played.outputs["logits"][:-1] if self._thought else think_again(self.net, played)["logits"]
-        else:
-            logits = think_again(self.net, foreign(self.net, rollout))["logits"]
+        logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
         return log_prob_of(logits, rollout.actions) * rollout.real
 
     def tensors(self) -> dict[str, Tensor]:
@@ -95,14 +88,7 @@ class Learner(ABC):
         self.frames, self.rounds = frames, rounds
         self.player.start_at(rounds)
 
-    def _learn_from(self, rollout: Rollout) -> Played:
-        """The rollout as the policy saw it, about to be learnt from."""
-        assert self._played is not None, "nothing was collected yet"
-        assert rollout is self._played.rollout, "only the rollout collected last can be learnt from"
-        self._thought = False
-        return self._played
-
-    def _chance(self, purpose: str) -> np.random.Generator:
+    def _rng(self, purpose: str) -> np.random.Generator:
         return stream(self._seed, f"{purpose} {self.rounds}")
 
 
@@ -118,8 +104,8 @@ def load_weights(module: nn.Module, part: str, tensors: Mapping[str, Tensor]) ->
         if full not in tensors:
             raise RunError(f"these weights have no {full}: they are of another network or learner")
         if tensors[full].shape != value.shape:
-            found, wanted = list(tensors[full].shape), list(value.shape)
-            raise RunError(f"{full} is {found}, expected {wanted}: these weights are of another network or task")
+            shape, expected = list(tensors[full].shape), list(value.shape)
+            raise RunError(f"{full} is {shape}, expected {expected}: these weights are of another network or task")
         with torch.no_grad():
             value.copy_(tensors[full])
 

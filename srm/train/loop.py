@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from srm.train.learner import Learner, NotFinite, Pay
+from srm.train.rollout import Batch
 from srm.trajectory import Rollout
 
 
@@ -22,17 +23,23 @@ class Round:
     losses: dict[str, float]
 
 
-def train(learner: Learner, pay: Pay, frames: int) -> Iterator[Round]:
+def train(learner: Learner, payer: Pay, frames: int) -> Iterator[Round]:
     """Until the learner has played so many frames."""
     while learner.frames < frames:
-        rollout = learner.collect()
-        paid = pay(rollout)
-        if not np.isfinite(paid[rollout.real]).all():
+        # Play
+        batch = learner.collect()
+        valid = batch.rollout.real
+
+        # Pay
+        pay = payer(batch)
+        if not np.isfinite(pay[valid]).all():
             raise NotFinite("the pay is not finite")
-        losses = learner.update(rollout, paid)
-        yield Round(learner.rounds, learner.frames, rollout, float(paid[rollout.real].mean()), losses)
+
+        # Learn
+        losses = learner.update(batch, pay)
+        yield Round(learner.rounds, learner.frames, batch.rollout, float(pay[valid].mean()), losses)
 
 
-def task_pay(rollout: Rollout) -> np.ndarray:
+def task_pay(batch: Batch) -> np.ndarray:
     """What the task itself pays."""
-    return rollout.task_reward
+    return batch.rollout.task_reward

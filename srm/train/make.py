@@ -8,10 +8,10 @@ from typing import Literal
 from srm.errors import RunError, SettingError
 from srm.task.worlds import Worlds
 from srm.train.agac import Agac, AgacConfig, agac_towers
-from srm.train.clone import Clone, CloneConfig
+from srm.train.bc import Clone, CloneConfig
 from srm.train.learner import Learner
-from srm.train.nets import Kind, Net, NetConfig
-from srm.train.ppo import Ppo, PpoConfig, towers
+from srm.train.nn.nets import Kind, Net, NetConfig, make_net
+from srm.train.ppo import Ppo, PpoConfig, actor_critic
 from srm.train.ride import Ride, RideConfig
 from srm.trajectory import Rollout
 
@@ -32,13 +32,11 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         if self.learner == "ride" and self.net == "mlp":
+            raise RunError("--learner ride looks at cells of a grid, which --net mlp does not; use ppo or agac with it")
+        if self.learner == "ride" and self.ppo.least_real_steps < self.ride.minibatches:
             raise RunError(
-                "--learner ride looks at MiniGrid's cells, which --net mlp does not; use ppo or agac with it"
-            )
-        if self.learner == "ride" and self.ppo.surely_real < self.ride.minibatches:
-            raise RunError(
-                f"{self.ppo.worlds} worlds x {self.ppo.steps} steps are too few for --ride.minibatches "
-                f"{self.ride.minibatches}; give fewer, or more --ppo.steps"
+                f"{self.ppo.num_envs} envs x {self.ppo.num_steps} steps are too few for --ride.minibatches "
+                f"{self.ride.minibatches}; give fewer, or more --ppo.num-steps"
             )
 
     def refuse_idle_parts(self) -> None:
@@ -64,21 +62,21 @@ class LearnerConfig:
         if self.learner == "bc":
             raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
 
-    def make(self, worlds: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
+    def make(self, envs: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if demonstrated is None:
             self.refuse_cloning()
         elif self.learner == "bc":
-            return Clone(worlds, self.net, self.network, self.ppo, self.bc, demonstrated, seed)
+            return Clone(envs, self.net, self.network, self.ppo, self.bc, demonstrated, seed)
         if self.learner == "agac":
-            return Agac(worlds, self.net, self.network, self.ppo, self.agac, seed)
+            return Agac(envs, self.net, self.network, self.ppo, self.agac, seed)
         if self.learner == "ride":
-            return Ride(worlds, self.net, self.network, self.ppo, self.ride, seed)
-        return Ppo(worlds, self.net, self.network, self.ppo, seed)
+            return Ride(envs, self.net, self.network, self.ppo, self.ride, seed)
+        return Ppo(envs, self.net, self.network, self.ppo, seed)
 
-    def make_net(self, worlds: Worlds) -> Net:
+    def make_net(self, envs: Worlds) -> Net:
         """The policy's network alone, to be filled with weights."""
         if self.learner == "agac":
-            plans = agac_towers(worlds.actions, self.agac)
+            plans = agac_towers(envs.actions, self.agac)
         else:
-            plans = towers(worlds.actions, self.network.towers)
-        return Net(self.net, worlds.view_shape, self.network, plans, seed=0)
+            plans = actor_critic(envs.actions, self.network.towers)
+        return make_net(envs, self.net, self.network, plans, seed=0)

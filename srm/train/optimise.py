@@ -20,15 +20,15 @@ class Optimiser:
     """Steps some named weights."""
 
     def __init__(
-        self, weights: Mapping[str, nn.Parameter], *, learning_rate: float, epsilon: float, norm: float
+        self, weights: Mapping[str, nn.Parameter], *, learning_rate: float, epsilon: float, max_grad_norm: float
     ) -> None:
-        self._shapes, self._norm = {name: weight.shape for name, weight in weights.items()}, norm
+        self._shapes = {name: weight.shape for name, weight in weights.items()}
         self._all = nn.Parameter(torch.cat([weight.detach().flatten() for weight in weights.values()]))
         self._all.grad = torch.zeros_like(self._all)
         for name, weight in weights.items():
             weight.data = self._views(self._all.data)[name]
             weight.grad = self._views(self._all.grad)[name]
-        self._learning_rate, self._epsilon = learning_rate, epsilon
+        self._learning_rate, self._epsilon, self._max_grad_norm = learning_rate, epsilon, max_grad_norm
         self._steps = torch.zeros(())
         self._memory = {part: torch.zeros_like(self._all.data) for part in PARTS}
 
@@ -37,8 +37,8 @@ class Optimiser:
         gradient = self._all.grad
         assert gradient is not None
         norm = float(gradient.norm())
-        if norm > self._norm:
-            gradient.mul_(self._norm / (norm + 1e-6))
+        if norm > self._max_grad_norm:
+            gradient.mul_(self._max_grad_norm / (norm + 1e-6))
         self._adam(gradient)
         gradient.zero_()
         return norm

@@ -1,4 +1,10 @@
-"""Proximal policy optimisation: its settings, and the learner. Its losses are in `losses.py`."""
+"""Proximal policy optimisation on a page: its settings, the learner, and one update of it.
+
+    batch = ppo.collect()               T steps of B envs (`rollout.py`)
+    ppo.update(batch, pay)              advantages -> epochs of minibatches -> loss -> gradient -> optimiser step
+
+The loss is written out in `losses.py`; `gradients.py` has its gradient.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +18,24 @@ from torch import nn
 from srm.errors import RunError
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
 from srm.task.worlds import Worlds
-from srm.train.batches import Deck
-from srm.train.collect import Played, Player, values_after
+from srm.train.advantages import explained_variance, gae
+from srm.train.gradients import ppo_gradients
 from srm.train.learner import Learner, Means, weights_seed
-from srm.train.losses import Lesson, ppo_slopes
-from srm.train.nets import Kind, Net, NetConfig, Output, TowerPlan
+from srm.train.losses import Targets
+from srm.train.minibatches import Minibatches
+from srm.train.nn.nets import Kind, Net, NetConfig, Output, TowerPlan, make_net
 from srm.train.optimise import Optimiser
-from srm.train.returns import advantages, explained_variance
-from srm.trajectory import Rollout
+from srm.train.rollout import Batch, Player, next_values
 
 
 @dataclass(frozen=True)
 class PpoConfig:
     """How PPO learns."""
 
-    worlds: int = 32
-    """B, worlds played side by side (AGAC's code plays one, torch-ac 16; 64 take half as many frames again to the same return)"""
-    steps: int = 128
-    """T, steps of each world in a rollout"""
+    num_envs: int = 32
+    """B, environments played side by side (AGAC's code plays one, torch-ac 16; 64 take half as many frames again to the same return)"""
+    num_steps: int = 128
+    """T, steps of each environment in a rollout"""
     epochs: int = 4
     """times that each rollout is learnt from"""
     minibatches: int = 4
@@ -38,9 +44,9 @@ class PpoConfig:
     """Adam's step"""
     discount: float = 0.99
     """gamma: what a pay of 1 is worth one step earlier"""
-    mix: float = 0.95
+    gae_lambda: float = 0.95
     """lambda of the generalised advantage: 0 trusts the critic, 1 the pay"""
-    clip: float = 0.2
+    clip_coef: float = 0.2
     """how far the probability of an action may move before its gradient is cut off"""
     value_clip: float | None = 0.2
     """the same for the critic; None: no bound"""
@@ -50,94 +56,101 @@ class PpoConfig:
     """of the critic's loss, which is half the squared error"""
     entropy_weight: float = 0.01
     """of the policy's entropy"""
-    norm: float = 0.5
+    max_grad_norm: float = 0.5
     """largest norm of a gradient"""
     epsilon: float = 1e-5
     """Adam's"""
-    timeouts: Literal["go_on", "end"] = "go_on"
-    """whether what could have come after a time-out counts (by the critic's word) or not, as in the papers' code"""
+    bootstrap_truncated: bool = True
+    """count what could have come after a time-out, by the critic's value; the papers' code does not"""
     recurrence: int = 1
     """steps that the LSTM's gradient flows back; 1: the stored memory is an input"""
 
     def __post_init__(self) -> None:
-        ONE_OR_MORE.refuse_outside(self, "--ppo.", "worlds", "steps", "epochs", "minibatches", "recurrence")
+        ONE_OR_MORE.refuse_outside(self, "--ppo.", "num_envs", "num_steps", "epochs", "minibatches", "recurrence")
         ABOVE_ZERO.refuse_outside(
-            self, "--ppo.", "learning_rate", "clip", "value_clip", "advantage_floor", "norm", "epsilon"
+            self, "--ppo.", "learning_rate", "clip_coef", "value_clip", "advantage_floor", "max_grad_norm", "epsilon"
         )
         ZERO_OR_MORE.refuse_outside(self, "--ppo.", "value_weight", "entropy_weight")
         SHARE_ABOVE_ZERO.refuse_outside(self, "--ppo.", "discount")
-        SHARE.refuse_outside(self, "--ppo.", "mix")
-        if self.steps % self.recurrence:
-            raise RunError(f"--ppo.recurrence {self.recurrence} does not divide --ppo.steps {self.steps}")
-        if min(self.surely_real, self.worlds * self.steps // self.recurrence) < self.minibatches:
+        SHARE.refuse_outside(self, "--ppo.", "gae_lambda")
+        if self.num_steps % self.recurrence:
+            raise RunError(f"--ppo.recurrence {self.recurrence} does not divide --ppo.num-steps {self.num_steps}")
+        if min(self.least_real_steps, self.num_envs * self.num_steps // self.recurrence) < self.minibatches:
             raise RunError(
-                f"{self.worlds} worlds x {self.steps} steps in sequences of {self.recurrence} are too few for "
-                f"--ppo.minibatches {self.minibatches}, each of which needs two steps; give fewer, or more --ppo.steps"
+                f"{self.num_envs} envs x {self.num_steps} steps in sequences of {self.recurrence} are too few for "
+                f"--ppo.minibatches {self.minibatches}, each of which needs two steps; give fewer, or more --ppo.num-steps"
             )
 
     @property
-    def surely_real(self) -> int:
+    def least_real_steps(self) -> int:
         """Steps of a rollout that are none of a reset, however short episodes are."""
-        return self.worlds * (self.steps // 2)
+        return self.num_envs * (self.num_steps // 2)
 
     def optimiser(self, module: nn.Module) -> Optimiser:
         return Optimiser(
-            dict(module.named_parameters()), learning_rate=self.learning_rate, epsilon=self.epsilon, norm=self.norm
+            dict(module.named_parameters()),
+            learning_rate=self.learning_rate,
+            epsilon=self.epsilon,
+            max_grad_norm=self.max_grad_norm,
         )
 
 
 class Ppo(Learner):
     """PPO on whatever the rollout was paid."""
 
-    def __init__(self, worlds: Worlds, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
+    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
         self.config = config
-        policy = Net(kind, worlds.view_shape, net, towers(worlds.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
         self._optimiser = config.optimiser(policy)
-        super().__init__(Player(worlds, policy, config.steps, seed), {}, {"adam": self._optimiser}, seed)
+        super().__init__(Player(envs, policy, config.num_steps, seed), {}, {"adam": self._optimiser}, seed)
 
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]:
-        played = self._learn_from(rollout)
-        return ppo_update(self.net, self._optimiser, played, pay, self.config, self._chance("minibatches"))
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
+        return ppo_update(self.net, self._optimiser, batch, pay, self.config, self._rng("minibatches"))
 
 
-def towers(actions: int, kind: Literal["shared", "separate"]) -> tuple[TowerPlan, ...]:
+def actor_critic(actions: int, towers: Literal["shared", "separate"]) -> tuple[TowerPlan, ...]:
     """Logits of a nearly uniform policy (gain 0.01) and a value, from one tower or from two."""
     logits, value = Output("logits", actions, 0.01), Output("value", 1, 1.0)
-    if kind == "shared":
+    if towers == "shared":
         return (TowerPlan("both", (logits, value)),)
     return (TowerPlan("actor", (logits,)), TowerPlan("critic", (value,)))
 
 
 def ppo_update(
-    net: Net, optimiser: Optimiser, played: Played, pay: np.ndarray, config: PpoConfig, chance: np.random.Generator
+    net: Net, optimiser: Optimiser, batch: Batch, pay: np.ndarray, config: PpoConfig, rng: np.random.Generator
 ) -> dict[str, float]:
-    """All epochs over one rollout."""
-    rollout, value = played.rollout, played.outputs["value"][:-1]
-    advantage = rollout_advantages(net, played, pay, config)
-    target = advantage + value
-    lesson = Lesson.of(played, advantage, target)
-    means = Means()
-    deck = Deck(played, config.recurrence)
+    """All epochs over one batch."""
+    # Advantages, and the returns that the critic should have foretold
+    advantages = batch_advantages(net, batch, pay, config)
+    returns = advantages + batch.values
+    targets = Targets.of(batch, advantages, returns)
+
+    means, minibatches = Means(), Minibatches(batch, config.recurrence)
     for _ in range(config.epochs):
-        for batch in deck.deal(config.minibatches, chance):
-            said = batch.keep(net(batch.seen)[0])
-            losses, *slopes = ppo_slopes(said, lesson, batch.index, config)
-            torch.autograd.backward((said["logits"], said["value"]), slopes)
+        for minibatch in minibatches.epoch(config.minibatches, rng):
+            # Loss: `losses.ppo_losses` of these outputs, and its gradient with respect to them
+            outputs = minibatch.outputs(net)
+            losses, *gradients = ppo_gradients(outputs, targets, minibatch.index, config)
+
+            # Gradient with respect to the weights, and a step along it
+            torch.autograd.backward((outputs["logits"], outputs["value"]), gradients)
             means.add(losses | {"gradient_norm": optimiser.step()})
-    return means.take() | {"explained_variance": explained_variance(value[rollout.real], target[rollout.real])}
+
+    real = batch.rollout.real
+    return means.take() | {"explained_variance": explained_variance(batch.values[real], returns[real])}
 
 
-def rollout_advantages(net: Net, played: Played, pay: np.ndarray, config: PpoConfig) -> np.ndarray:
+def batch_advantages(net: Net, batch: Batch, pay: np.ndarray, config: PpoConfig) -> np.ndarray:
     """[T, B], with time-outs treated as the config says."""
-    rollout = played.rollout
-    ended = rollout.ended if config.timeouts == "go_on" else rollout.ended | rollout.cut
-    return advantages(
+    rollout = batch.rollout
+    ended = rollout.ended if config.bootstrap_truncated else rollout.ended | rollout.cut
+    return gae(
         pay.astype(np.float32),
-        played.outputs["value"][:-1],
-        values_after(net, played),
+        batch.values,
+        next_values(net, batch),
         ended,
         rollout.cut,
         rollout.real,
         discount=config.discount,
-        mix=config.mix,
+        gae_lambda=config.gae_lambda,
     )

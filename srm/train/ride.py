@@ -5,8 +5,7 @@
     intrinsic = ||phi(s') - phi(s)|| / sqrt(visits of s' in this episode)
     pay       = clip(pay + weight * intrinsic)
 
-phi is trained by two models alone: one tells the action from phi(s) and phi(s'), the other foretells phi(s') from phi(s) and the
-action. Visits are those of the full state (`visits.py`).
+phi is trained by two models alone: one predicts the action from phi(s) and phi(s'), the other phi(s') from phi(s) and the action. Visits are those of the full state (`visits.py`).
 
 What differs from the authors' code: PPO learns the policy (theirs is IMPALA's V-trace), so the two losses are means over
 minibatches rather than sums over time; the true last view of an episode is used (theirs takes the next episode's first).
@@ -22,15 +21,15 @@ from torch import Tensor, nn
 
 from srm.errors import TaskError
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.encodings import cells_of
 from srm.task.worlds import Worlds
-from srm.train.cells import CellConvolutions, LinearElu
-from srm.train.collect import Played, Player
 from srm.train.learner import Learner, Means, weights_seed
-from srm.train.nets import Kind, Net, NetConfig
+from srm.train.nn.grid_conv import CellConvolutions, LinearElu
+from srm.train.nn.nets import Kind, Net, NetConfig, make_net
 from srm.train.optimise import Optimiser
-from srm.train.ppo import PpoConfig, ppo_update, towers
+from srm.train.ppo import PpoConfig, actor_critic, ppo_update
+from srm.train.rollout import Batch, Player
 from srm.train.visits import Visits
-from srm.trajectory import Rollout
 
 EMBEDDING, HIDDEN = 128, 256
 
@@ -44,19 +43,19 @@ class RideConfig:
     clip: float | None = 1.0
     """largest pay of a step, either way; None: no bound (a machine may pay more than 1)"""
     forward_weight: float = 10.0
-    """of the loss of the model that foretells the next view"""
+    """of the loss of the model that predicts the next observation"""
     inverse_weight: float = 0.1
-    """of the loss of the model that tells the action"""
+    """of the loss of the model that predicts the action"""
     learning_rate: float = 1e-4
     """Adam's step for the embedding and both models"""
-    norm: float = 40.0
+    max_grad_norm: float = 40.0
     """largest norm of their gradient"""
     minibatches: int = 8
     """gradient steps of the models on each rollout, which they see once"""
 
     def __post_init__(self) -> None:
         ZERO_OR_MORE.refuse_outside(self, "--ride.", "weight", "forward_weight", "inverse_weight")
-        ABOVE_ZERO.refuse_outside(self, "--ride.", "clip", "learning_rate", "norm")
+        ABOVE_ZERO.refuse_outside(self, "--ride.", "clip", "learning_rate", "max_grad_norm")
         ONE_OR_MORE.refuse_outside(self, "--ride.", "minibatches")
 
 
@@ -68,13 +67,19 @@ def intrinsic_reward(change: np.ndarray, visits: np.ndarray) -> np.ndarray:
     return np.linalg.norm(change, axis=-1) / np.sqrt(visits)
 
 
-def loss_forward(foretold: Tensor, after: Tensor) -> Tensor:
-    """The distance (not its square) from what was foretold to phi(s'), mean over n."""
-    return (foretold - after).norm(dim=1).mean()
+def total_pay(config: RideConfig, pay: np.ndarray, intrinsic: np.ndarray) -> np.ndarray:
+    """What the policy learns from."""
+    total = pay + config.weight * intrinsic
+    return total if config.clip is None else total.clip(-config.clip, config.clip)
+
+
+def loss_forward(prediction: Tensor, after: Tensor) -> Tensor:
+    """The distance (not its square) from the prediction to phi(s'), mean over n."""
+    return (prediction - after).norm(dim=1).mean()
 
 
 def loss_inverse(logits: Tensor, actions: Tensor) -> Tensor:
-    """Cross-entropy of the actions told from phi(s) and phi(s'), mean over n."""
+    """Cross-entropy of the actions predicted from phi(s) and phi(s'), mean over n."""
     return nn.functional.cross_entropy(logits, actions)
 
 
@@ -86,12 +91,15 @@ class RideModel(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], actions: int, seed: int) -> None:
         super().__init__()
-        if len(shape) != 3 or shape[2] != 3:
-            raise TaskError(f"RIDE embeds MiniGrid's view [width, height, 3], not {list(shape)}; use --learner ppo")
+        cells = cells_of(shape)
+        if cells is None:
+            raise TaskError(
+                f"RIDE embeds a grid of cells, as MiniGrid's view [width, height, 3] is, not {list(shape)}; use --learner ppo"
+            )
         self.actions = actions
         # As its authors do, whatever the policy sees: with one-hot cells every view is far from every other, walking about pays
         # 0.05 a step without end, and DoorKey-5x5 is never left (0.00 after 200 k frames).
-        self.convolutions = CellConvolutions(shape[0], shape[1], 1, "ids", 1 / 255, later=1)
+        self.convolutions = CellConvolutions(cells, shape[0], shape[1], 1, "ids", 1 / 255, later=1)
         self.last = LinearElu(self.convolutions.out, EMBEDDING)
         self.inverse = nn.Sequential(nn.Linear(2 * EMBEDDING, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, actions))
         self.foretell = nn.Sequential(nn.Linear(EMBEDDING + actions, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, EMBEDDING))
@@ -109,56 +117,53 @@ class RideModel(nn.Module):
     def losses(self, before: Tensor, after: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """(forward, inverse); gradients reach phi through both of its arguments in both."""
         one_hot = nn.functional.one_hot(actions, self.actions).float()
-        foretold = self.foretell(torch.cat([before, one_hot], dim=1))
-        told = self.inverse(torch.cat([before, after], dim=1))
-        return loss_forward(foretold, after), loss_inverse(told, actions)
+        prediction = self.foretell(torch.cat([before, one_hot], dim=1))
+        logits = self.inverse(torch.cat([before, after], dim=1))
+        return loss_forward(prediction, after), loss_inverse(logits, actions)
 
 
 class Ride(Learner):
     """PPO on the rollout's pay and RIDE's own."""
 
-    def __init__(
-        self, worlds: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int
-    ) -> None:
+    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = Net(kind, worlds.view_shape, net, towers(worlds.actions, net.towers), weights_seed(seed))
-        self._model = RideModel(worlds.view_shape, worlds.actions, weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
+        self._model = RideModel(envs.view_shape, envs.actions, weights_seed(seed))
         optimisers = {
             "adam": ppo.optimiser(policy),
             "adam_model": Optimiser(
                 dict(self._model.named_parameters()),
                 learning_rate=config.learning_rate,
                 epsilon=ppo.epsilon,
-                norm=config.norm,
+                max_grad_norm=config.max_grad_norm,
             ),
         }
-        player = Player(worlds, policy, ppo.steps, seed)
+        player = Player(envs, policy, ppo.num_steps, seed)
         super().__init__(player, {"model": self._model}, optimisers, seed, Visits("states"))
 
-    def update(self, rollout: Rollout, pay: np.ndarray) -> dict[str, float]:
-        played = self._learn_from(rollout)
-        intrinsic = self._intrinsic(played)
-        paid = pay + self.config.weight * intrinsic
-        if self.config.clip is not None:
-            paid = paid.clip(-self.config.clip, self.config.clip)
-        losses = ppo_update(self.net, self._optimisers["adam"], played, paid, self.ppo, self._chance("minibatches"))
-        return losses | self._train_model(played) | {"intrinsic": float(intrinsic[rollout.real].mean())}
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
+        intrinsic = self.intrinsic(batch)
+        pay = total_pay(self.config, pay, intrinsic)
+        losses = ppo_update(self.net, self._optimisers["adam"], batch, pay, self.ppo, self._rng("minibatches"))
+        return losses | self._train_model(batch) | {"intrinsic": float(intrinsic[batch.rollout.real].mean())}
 
-    def _intrinsic(self, played: Played) -> np.ndarray:
+    def intrinsic(self, batch: Batch) -> np.ndarray:
         """[T, B], by the embedding as it is."""
-        frames, before, after = view_rows(self.net, played)
-        distinct, alike = np.unique(np.concatenate([before, after]), return_inverse=True)
+        assert batch.visits is not None, "collect() of this learner counts them"
+        frames, before, after = observation_rows(self.net, batch)
+        distinct, inverse = np.unique(np.concatenate([before, after]), return_inverse=True)
         with torch.no_grad(), self._model.convolutions.fixed():
             phi = self._model.embed(frames, distinct).numpy()
-        change = phi[alike[len(before) :]] - phi[alike[: len(before)]]
-        return intrinsic_reward(change, self._visited.reshape(-1)).reshape(self._visited.shape) * played.rollout.real
+        change = phi[inverse[len(before) :]] - phi[inverse[: len(before)]]
+        reward = intrinsic_reward(change, batch.visits.reshape(-1))
+        return reward.reshape(batch.visits.shape) * batch.rollout.real
 
-    def _train_model(self, played: Played) -> dict[str, float]:
-        frames, before, after = view_rows(self.net, played)
-        actions = torch.from_numpy(played.rollout.actions.reshape(-1))
+    def _train_model(self, batch: Batch) -> dict[str, float]:
+        frames, before, after = observation_rows(self.net, batch)
+        actions = torch.from_numpy(batch.rollout.actions.reshape(-1))
+        real = np.flatnonzero(batch.rollout.real)
         means = Means()
-        real = np.flatnonzero(played.rollout.real)
-        for index in np.array_split(self._chance("models").permutation(real), self.config.minibatches):
+        for index in np.array_split(self._rng("models").permutation(real), self.config.minibatches):
             phi = self._model.embed(frames, np.concatenate([before[index], after[index]]))
             forward, inverse = self._model.losses(phi[: len(index)], phi[len(index) :], actions[index])
             (self.config.forward_weight * forward + self.config.inverse_weight * inverse).backward()
@@ -167,12 +172,12 @@ class Ride(Learner):
         return means.take()
 
 
-def view_rows(net: Net, played: Played) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Frames with the final ones behind them, and the rows of the true views before and after each step, [T * B]."""
-    rollout = played.rollout
-    rows = played.rows[..., 0]
+def observation_rows(net: Net, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Frames with the final ones behind them, and the rows of the true observations before and after each step, [T * B]."""
+    rollout = batch.rollout
+    rows = batch.rows[..., 0]
     after = rows[1:].copy()
-    frames = played.frames
+    frames = batch.frames
     if len(rollout.final_step):
         after[rollout.final_step, rollout.final_world] = len(frames) + np.arange(len(rollout.final_step))
         frames = np.concatenate([frames, net.encode(rollout.final_views)])

@@ -1,101 +1,45 @@
 """How often a state has been visited in its episode: what AGAC's and RIDE's bonuses divide by.
 
-    keys [T+1, B] uint64   equal within an episode exactly where the state is (up to collisions of 64-bit hashes)
-    visits [T, B]          of the state after each step, this visit included; the episode's first state was visited once
+    visits [T, B]   of the state after each step, this visit included; the episode's first state was visited once
 
-Counts run on from one rollout into the next, and begin anew with each episode.
-
-RIDE counts full states of the world, of which the policy sees only a part. In MiniGrid nothing changes but the cell in front
-of the agent and what it carries, and it sees both. So the state is where the agent stands, what it carries, and the set of
-changed cells, which a running exclusive-or of (cell, content) hashes keeps: put back, a change cancels itself.
+Counts run on from one rollout into the next, and begin anew with each episode. Which states are the same is the domain's to say
+(`srm.task.state_keys`).
 """
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from srm.train.frames import begins_of
+from srm.task.state_keys import StateKind, state_keys
+from srm.train.nn.frames import episode_starts
 from srm.trajectory import Mask, Rollout
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_AHEAD = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])  # of each direction
-Kind = Literal["spots", "states"]
 
 
 class Visits:
-    """Counts along consecutive rollouts of the same worlds."""
+    """Counts along consecutive rollouts of the same envs."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: StateKind) -> None:
         self._kind = kind
-        self._begins: Mask | None = None  # [B] of the next rollout's first view
-        self._changed: np.ndarray | None = None  # [B] hash of the changed cells before it
+        self._episode_start: Mask | None = None  # [B] of the next rollout's first observation
+        self._changes: np.ndarray | None = None  # [B] what the keys carry over to it
         self._counts: list[dict[int, int]] = []
 
     def count(self, rollout: Rollout) -> np.ndarray:
         """[T, B] float32; 1 where a step is not real."""
-        worlds = rollout.worlds
-        if self._begins is None or self._changed is None:
-            self._begins, self._changed = np.ones(worlds, np.bool_), np.zeros(worlds, np.uint64)
-            self._counts = [{} for _ in range(worlds)]
-        begins = begins_of(rollout, self._begins)
-        before, after, self._changed = state_keys(rollout, begins, self._changed, self._kind)
-        self._begins = begins[-1]
-        visits = np.ones((rollout.steps, worlds), np.float32)
-        for b, seen in enumerate(self._counts):
-            for t in range(rollout.steps):
-                if begins[t, b]:
-                    seen.clear()
-                    seen[int(before[t, b])] = 1
+        num_steps, num_envs = rollout.actions.shape
+        if self._episode_start is None or self._changes is None:
+            self._episode_start, self._changes = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.uint64)
+            self._counts = [{} for _ in range(num_envs)]
+        episode_start = episode_starts(rollout, self._episode_start)
+        before, after, self._changes = state_keys(rollout, episode_start, self._changes, self._kind)
+        self._episode_start = episode_start[-1]
+        visits = np.ones((num_steps, num_envs), np.float32)
+        for b, counts in enumerate(self._counts):
+            for t in range(num_steps):
+                if episode_start[t, b]:
+                    counts.clear()
+                    counts[int(before[t, b])] = 1
                 if rollout.real[t, b]:
                     key = int(after[t, b])
-                    seen[key] = visits[t, b] = seen.get(key, 0) + 1
+                    counts[key] = visits[t, b] = counts.get(key, 0) + 1
         return visits
-
-
-def state_keys(
-    rollout: Rollout, begins: Mask, changed: np.ndarray, kind: Kind
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Keys before and after each step, [T, B] each, and the hash of changed cells before the next rollout, [B]."""
-    if rollout.places.shape[2] < 3:  # not MiniGrid: the view is all there is
-        return hashed(rollout.views[:-1], 2), hashed(rollout.after(), 2), changed
-    before, after = rollout.places[:-1], rollout.places_after()
-    if kind == "spots":
-        return hashed(before[..., :2], 2), hashed(after[..., :2], 2), changed
-    change = changes(rollout)
-    running = np.empty((rollout.steps, rollout.worlds), np.uint64)
-    for t in range(rollout.steps):
-        changed = np.where(begins[t], np.uint64(0), changed)
-        running[t] = changed
-        changed = changed ^ change[t]
-    middle, last = rollout.views.shape[2] // 2, rollout.views.shape[3] - 1
-    held_before, held_after = rollout.views[:-1, :, middle, last], rollout.after()[:, :, middle, last]
-    keys_before = running ^ hashed(np.concatenate([before, held_before], axis=2), 2)
-    keys_after = running ^ change ^ hashed(np.concatenate([after, held_after], axis=2), 2)
-    return keys_before, keys_after, changed
-
-
-def changes(rollout: Rollout) -> np.ndarray:
-    """[T, B] what each step does to the hash of changed cells: 0 unless the cell in front changed under a still agent."""
-    before, after = rollout.places[:-1].astype(np.int64), rollout.places_after()
-    middle, ahead = rollout.views.shape[2] // 2, rollout.views.shape[3] - 2
-    old, new = rollout.views[:-1, :, middle, ahead], rollout.after()[:, :, middle, ahead]
-    spot = before[..., :2] + _AHEAD[before[..., 2]]
-    change = hashed(np.concatenate([spot, old], axis=2), 2) ^ hashed(np.concatenate([spot, new], axis=2), 2)
-    return np.where((before == after).all(axis=2) & rollout.real, change, np.uint64(0))
-
-
-def hashed(numbers: np.ndarray, axes: int) -> np.ndarray:
-    """One 64-bit number for everything behind the first `axes` axes (splitmix64, number by number)."""
-    flat = numbers.reshape(*numbers.shape[:axes], -1)
-    if flat.dtype.kind == "f":
-        flat = flat.astype(np.float32).view(np.uint32)
-    out = np.zeros(flat.shape[:-1], np.uint64)
-    for column in np.moveaxis(flat, -1, 0):
-        out = out + _GOLDEN + column.astype(np.uint64)
-        out = (out ^ (out >> np.uint64(30))) * _MIX1
-        out = (out ^ (out >> np.uint64(27))) * _MIX2
-        out = out ^ (out >> np.uint64(31))
-    return out

@@ -1,4 +1,4 @@
-"""The log of a run in programs that draw it, and in a line of progress."""
+"""The log of a run in programs that draw it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from srm.cli import main
-from srm.report.progress import rates_text
 
-PLAY = ["DoorKey-5x5", "--frames", "3000", "--ppo.worlds", "8", "--ppo.steps", "64"]
+PLAY = ["DoorKey-5x5", "--frames", "3000", "--ppo.num-envs", "8", "--ppo.num-steps", "64"]
 TRAIN = ["train", *PLAY, "--reward", "doorkey_handset"]
 LEARN = ["learn", *PLAY, "--infer", "signs", "--episodes", "1"]
 
@@ -71,8 +70,3 @@ def test_a_board_that_is_not_installed_is_refused_before_a_folder_is_made(
     assert main([*words, "--wandb", "-o", str(tmp_path / "run")]) == 2
     assert "--wandb needs wandb" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-
-
-def test_a_line_of_progress_has_the_rates_once_they_are_known() -> None:
-    assert rates_text({"unlock_door": 0.834, "reach_goal": 0.0}) == "  unlock_door 0.83  reach_goal 0.00 an episode"
-    assert rates_text({"unlock_door": math.nan}) == rates_text({}) == ""

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from srm.cli import main
-from srm.machine.parse import find_machine, library
+from srm.machine.language.parse import find_machine, library
 
 CLASH = "machine clash\nstart here\n    open_door // 1\n    see_target // 2 -> end\naccept end\n"
 

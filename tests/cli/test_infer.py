@@ -13,7 +13,7 @@ import pytest
 from srm.cli import main
 from srm.extras import DISTRIBUTION
 from srm.infer.posterior.store import read_draws
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from tests.test_readme import matches
 
 QUICK = ["--posterior.first-look", "30", "--posterior.sweeps", "30", "-n", "3", "--frames", "1600"]
@@ -144,7 +144,7 @@ def test_torch_is_imported_only_to_let_a_policy_play(here: Path) -> None:
 
 @pytest.mark.slow
 def test_the_policy_of_a_run_plays_as_evidence(here: Path, capsys: Capture) -> None:
-    small = ["--ppo.worlds", "8", "--ppo.steps", "32", "--frames", "256"]
+    small = ["--ppo.num-envs", "8", "--ppo.num-steps", "32", "--frames", "256"]
     assert main(["train", "DoorKey-5x5", *small, "-o", "trained"]) == 0
     assert main(["train", "KeyCorridorS3R1", *small, "-o", "other"]) == 0
     capsys.readouterr()

@@ -20,11 +20,11 @@ from srm.cli import learn, main
 from srm.evaluate.batched import assignment_of
 from srm.experiment.run import checkpoints
 from srm.experiment.runner import Progress
-from srm.machine.parse import load
-from srm.report.run import read_log
+from srm.machine.language.parse import load
+from srm.report.run.read import read_log
 
 ROOT = Path(__file__).parents[2]
-PLAY = ["--ppo.worlds", "8", "--ppo.steps", "32", "--episodes", "1"]
+PLAY = ["--ppo.num-envs", "8", "--ppo.num-steps", "32", "--episodes", "1"]
 SMALL = [*PLAY, "--infer", "algorithm1", "--warm-up", "1", "--reward-net.steps", "2", "--cores", "1"]
 POSTERIOR = [*PLAY, "--posterior.sweeps", "60", "--posterior.first-look", "60"]
 

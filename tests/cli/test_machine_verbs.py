@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.machine.draw import dot, mermaid, svg
-from srm.machine.parse import find_machine, parse
+from srm.machine.drawing.draw import dot, mermaid, svg
+from srm.machine.language.parse import find_machine, parse
 
 OFFICE = "0 # initial\n[2] # terminal\n(0,0,'!f',ConstantRewardFunction(0))\n(0,2,'f',ConstantRewardFunction(1))\n"
 
@@ -123,6 +123,27 @@ def test_import_writes_the_file_it_is_told_to() -> None:
     Path("office.txt").write_text(OFFICE)
     assert main(["import", "office.txt", "-o", "office.srm"]) == 0
     assert find_machine("office.srm").start == "u0"
+
+
+def test_import_renames_and_leaves_holes(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("office.txt").write_text(OFFICE)
+    assert main(["import", "office.txt", "--rename", "f=fetch", "--rename", "u2=fetched", "--holes"]) == 0
+    rules = parse(capsys.readouterr().out).node("u0").rules
+    assert [str(rule) for rule in rules] == ["not fetch // 0", "fetch // ?fetch -> fetched"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "problem"),
+    [
+        (["f"], "--rename f: write OLD=NEW, as in k=pick_up_key\n"),
+        (["f=a", "f=b"], "--rename f=b: f is renamed to a already; leave one out\n"),
+        (["ff=a"], "--rename ff=a: office.txt has no event, node or signal ff; did you mean f?\n"),
+    ],
+)
+def test_import_refuses_a_name_in_one_line(pairs: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("office.txt").write_text(OFFICE)
+    assert main(["import", "office.txt", *(word for pair in pairs for word in ("--rename", pair))]) == 2
+    assert capsys.readouterr().err == problem
 
 
 def test_import_writes_over_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`srm suite`: refuses before it runs, can be interrupted and taken up, and one failing row does not stop the others."""
+"""`srm suite`: refuses before it runs, can be interrupted and taken up, and one failing run does not stop the others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import pytest
 
 from srm.cli import main
 from srm.cli.suite import picture
-from srm.experiment.conduct import RowStand
-from srm.experiment.rows import Reached, Row
 from srm.experiment.run import POLICY, write_weights
+from srm.experiment.scheduler import RunProgress
+from srm.experiment.suite_runs import Reached, SuiteRun
 
-SMALL = "--ppo.worlds 4 --ppo.steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
+SMALL = "--ppo.num-envs 4 --ppo.num-steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 
 
 def written(tmp_path: Path, **curves: str) -> str:
@@ -51,7 +51,7 @@ def test_without_a_name_the_suites_are_told_with_what_they_ask(capsys: pytest.Ca
     assert main(["suite"]) == 0
     said = capsys.readouterr().out
     assert "motivating\n    Figure 1(c): " in said
-    assert "6 curves, 18 rows, 82 million frames" in said
+    assert "6 curves, 18 runs, 82 million frames" in said
 
 
 def test_the_commands_of_a_suite_are_told_without_running_it(
@@ -73,9 +73,10 @@ def test_the_commands_of_a_suite_are_told_without_running_it(
         (["doorkey", "--scale", "0"], "--scale 0.0"),
         (["doorkey", "--seeds", "0"], "--seeds 0"),
         (["doorkey", "--address", "local"], "--address local would change nothing: it needs --on ray"),
+        (["doorkey", "--storage", "s3://a"], "--storage s3://a would change nothing: it needs --on ray"),
         (["own.toml"], "suite own: curve a = 'train doorkey --learner ppoo': invalid choice 'ppoo'"),
     ],
-    ids=["suite", "curve", "scale", "seeds", "address", "flag"],
+    ids=["suite", "curve", "scale", "seeds", "address", "storage", "flag"],
 )
 def test_what_a_user_can_mend_is_told_in_a_line_before_anything_runs(
     arguments: list[str],
@@ -106,77 +107,108 @@ def test_what_a_command_names_is_read_before_anything_runs(
     assert [path.name for path in tmp_path.iterdir()] == ["own.toml"]
 
 
-def test_an_interrupted_suite_goes_on_and_a_failing_row_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_a_missing_ray_is_refused_with_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["suite", written(tmp_path, a="train doorkey"), "--on", "ray"]) == 2
+    assert 'pip install "symbolic-reward-machines[ray]"' in capsys.readouterr().err
+
+
+def test_a_damaged_run_does_not_end_the_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite = written(tmp_path, damaged="train DoorKey-5x5 --frames 64", whole=f"train DoorKey-5x5 --frames 64 {SMALL}")
+    damaged = tmp_path / "out" / "damaged" / "seed0"
+    (damaged / "checkpoint").mkdir(parents=True)
+    (damaged / "config.json").write_text("[")
+    (damaged / "checkpoint" / "round-00000001.safetensors").write_bytes(b"")
+    (damaged / "log.csv").write_bytes(b"round,frames,seconds\n1,\xff,nan\n")
+    assert main(["suite", suite, "-o", "out"]) == 1
+    out, err = capsys.readouterr()
+    assert "1 failed" in out
+    assert "1 finished" in out
+    assert f"damaged seed 0 failed: {damaged.relative_to(tmp_path)}" in err
+    assert "Traceback" not in err
+
+
+def test_an_interrupted_suite_goes_on_and_a_failing_run_does_not_stop_the_others(tmp_path: Path) -> None:
     plain = f"train MiniGrid-DoorKey-5x5-v0 --frames 400000 {SMALL}"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "config.json").write_text(json.dumps({"kind": "train", "training": {}}))
     write_weights(tmp_path / "other" / POLICY, {"net.none": np.zeros(1)}, {})
     suite = written(tmp_path, bad=f"train doorkey --from-run {tmp_path / 'other'}", plain=plain)
     arguments = [suite, "--scale", "0.1", "--cores", "2"]
-    row = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
+    run = tmp_path / "runs" / "own-x0.1" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
-    wait_for(row / "log.csv", process)
+    wait_for(run / "log.csv", process)
+    bad = tmp_path / "runs" / "own-x0.1" / "bad" / "seed0.log"
+    while "--from-run needs" not in bad.read_text():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert f"go on with: srm suite {arguments[0]} --scale 0.1 --cores 2" in said
     assert "--from-run needs the --learner, --net and --network of that run" in said
     assert "Traceback" not in said
-    before = rounds(row)
-    assert list((row / "checkpoint").iterdir())
-    assert not (row / "summary.json").exists()
+    before = rounds(run)
+    assert list((run / "checkpoint").iterdir())
+    assert not (run / "summary.json").exists()
 
     process = started(tmp_path, *arguments)
     told, said = process.communicate()
     assert process.returncode == 1, said
-    assert "2 rows: 1 failed, 1 finished" in told or "2 rows: 1 finished, 1 failed" in told
-    assert len(rounds(row)) > len(before)
-    assert rounds(row) == list(range(1, len(rounds(row)) + 1))
-    assert json.loads((row / "summary.json").read_text())["frames"] >= 40_000
-    assert row.with_name("seed0.log").read_text().count(f"train --resume {row.relative_to(tmp_path)}\n") >= 1
+    assert "2 runs: 1 failed, 1 finished" in told or "2 runs: 1 finished, 1 failed" in told
+    assert len(rounds(run)) > len(before)
+    assert rounds(run) == list(range(1, len(rounds(run)) + 1))
+    assert json.loads((run / "summary.json").read_text())["frames"] >= 40_000
+    assert run.with_name("seed0.log").read_text().count(f"train --resume {run.relative_to(tmp_path)}\n") >= 1
 
 
 @pytest.mark.slow
-def test_a_killed_suite_takes_its_rows_with_it_and_can_be_taken_up(tmp_path: Path) -> None:
+def test_a_killed_suite_takes_its_runs_with_it_and_can_be_taken_up(tmp_path: Path) -> None:
     arguments = [written(tmp_path, plain=f"train DoorKey-5x5 --frames 60000 --checkpoint-seconds 0.1 {SMALL}")]
-    row = tmp_path / "runs" / "own" / "plain" / "seed0"
+    run = tmp_path / "runs" / "own" / "plain" / "seed0"
     process = started(tmp_path, *arguments)
-    wait_for(row / "log.csv", process)
+    wait_for(run / "log.csv", process)
     process.kill()
     process.communicate()
-    assert not (row / "summary.json").exists()
+    assert not (run / "summary.json").exists()
     assert main(["suite", *arguments, "-o", str(tmp_path / "runs" / "own")]) == 0
-    assert (row / "summary.json").exists()
+    assert (run / "summary.json").exists()
 
 
 @pytest.mark.slow
-def test_a_row_that_was_interrupted_on_a_cluster_goes_on_here(tmp_path: Path) -> None:
+def test_a_run_that_was_interrupted_on_a_cluster_goes_on_here(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     suite = written(tmp_path, plain=f"train DoorKey-5x5 --frames 100000000 {SMALL}")
-    row = tmp_path / "runs" / "own" / "plain" / "seed0"
+    run = tmp_path / "runs" / "own" / "plain" / "seed0"
     process = started(tmp_path, suite, "--on", "ray", "--address", "local")
-    wait_for(row / "log.csv", process)
+    wait_for(run / "log.csv", process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert f"go on with: srm suite {suite} --on ray --address local" in said
-    before = rounds(row)
-    assert f"round-{before[-1]:08d}.safetensors" in os.listdir(row / "checkpoint")
+    before = rounds(run)
+    assert f"round-{before[-1]:08d}.safetensors" in os.listdir(run / "checkpoint")
 
     process = started(tmp_path, suite)
-    while len(rounds(row)) <= len(before):
+    while len(rounds(run)) <= len(before):
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said
-    assert rounds(row) == list(range(1, len(rounds(row)) + 1))
+    assert rounds(run) == list(range(1, len(rounds(run)) + 1))
 
 
 @pytest.mark.slow
-def test_a_learnt_machine_pays_the_row_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_learnt_machine_pays_the_run_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    learn = "learn DoorKey-5x5 --frames 600 --ppo.worlds 8 --ppo.steps 32 --posterior.sweeps 60 --episodes 1"
+    learn = "learn DoorKey-5x5 --frames 600 --ppo.num-envs 8 --ppo.num-steps 32 --posterior.sweeps 60 --episodes 1"
     suite = written(tmp_path, learnt=f"train DoorKey-6x6 --reward learnt:learn --frames 300 {SMALL}", learn=learn)
     assert main(["suite", suite, "--seeds", "2", "-o", "out"]) == 0
     for seed in (0, 1):
@@ -190,10 +222,12 @@ def test_a_learnt_machine_pays_the_row_of_the_same_seed(tmp_path: Path, monkeypa
         )
 
 
-def test_too_many_rows_for_the_terminal_leave_those_that_matter() -> None:
-    def stand(seed: int, state: str) -> RowStand:
-        return RowStand(Row("plain", seed, ("train", "doorkey"), 10, Path(f"seed{seed}")), state, Reached(5, 1.0, 0.5))  # type: ignore[arg-type]
+def test_too_many_runs_for_the_terminal_leave_those_that_matter() -> None:
+    def progress(seed: int, state: str) -> RunProgress:
+        return RunProgress(
+            SuiteRun("plain", seed, ("train", "doorkey"), 10, Path(f"seed{seed}")), state, Reached(5, 1.0, 0.5)
+        )  # type: ignore[arg-type]
 
-    many = (*(stand(seed, "waiting") for seed in range(50)), stand(50, "running"), stand(51, "failed"))
+    many = (*(progress(seed, "waiting") for seed in range(50)), progress(50, "running"), progress(51, "failed"))
     table = picture(many, most=3).renderables[0]
     assert list(table.columns[1].cells) == ["51", "50", "0"]  # type: ignore[attr-defined]

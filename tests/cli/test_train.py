@@ -15,9 +15,9 @@ import pytest
 from srm.cli import main, parse
 
 SMALL = [
-    "--ppo.worlds",
+    "--ppo.num-envs",
     "4",
-    "--ppo.steps",
+    "--ppo.num-steps",
     "16",
     "--ppo.epochs",
     "1",
@@ -88,7 +88,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["doorkey", "--ppo.recurrence", "7", "--net", "lstm"], "does not divide"),
         (["doorkey", "--ppo.recurrence", "8"], "--ppo.recurrence would change nothing: it needs --net lstm"),
         (["doorkey", "--seed", "-3"], "--seed -3: give a number that is 0 or more"),
-        (["doorkey", "--ppo.worlds", "1", "--ppo.steps", "8", "--ppo.minibatches", "8"], "too few"),
+        (["doorkey", "--ppo.num-envs", "1", "--ppo.num-steps", "8", "--ppo.minibatches", "8"], "too few"),
         (["doorkey", "--holes", "uniform"], "--holes would change nothing"),
         (
             ["doorkey", "--learner", "ride", "--agac.surprise", "3"],
@@ -100,8 +100,8 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
         (["doorkey", "-n", "2.5"], "-n/--count: 2.5 is no whole number; `srm train"),
         (["--resume", "nowhere"], "is not a run"),
         (
-            ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.worlds", "8", "-o", "x"],
-            "leave --seed, --net, --ppo.worlds, -o out",
+            ["--resume", "nowhere", "--seed", "1", "--net", "lstm", "--ppo.num-envs", "8", "-o", "x"],
+            "leave --seed, --net, --ppo.num-envs, -o out",
         ),
         (["--resume", "nowhere", "doorkey", "--frames", "9"], "leave doorkey out"),
     ],

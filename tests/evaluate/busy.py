@@ -8,17 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from srm.machine.model import (
-    Counter,
-    Hindsight,
-    Hole,
-    Machine,
-    Node,
-    RepayEvery,
-    RepayLast,
-    Rule,
-    RuleOf,
-)
+from srm.machine.holes import Hole
+from srm.machine.model import Counter, Hindsight, Machine, Node, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     And,
     AttributeOf,

@@ -12,8 +12,8 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.batched import IDLE, assignment_of, broken_atoms, linear
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
-from srm.machine.model import Constraint
-from srm.machine.parse import find_machine, parse
+from srm.machine.holes import Constraint
+from srm.machine.language.parse import find_machine, parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 
@@ -139,17 +139,6 @@ def test_pay_rules_and_coefficients_of_two_assignments() -> None:
     goal, unlock, close, pick = np.eye(5)[:4].tolist()
     assert paid.coefficients.dense().tolist() == [[pick, unlock, close, goal], [pick, unlock, [0.0] * 5, goal]]
     assert paid.dense()[:, :, 0].tolist() == paid.pay.tolist()
-
-
-def test_weights_pull_on_the_holes_along_the_coefficients() -> None:
-    residual = residual_of("keycorridor", ("open_door red (1, 1)", "open_door red (1, 2)", "pick_up_key red (1, 3)"))
-    rng = np.random.default_rng(0)
-    paid = batched.pay(residual, np.abs(rng.normal(size=(5, 8))), coefficients=True)
-    weights = rng.normal(size=(5, 3))
-    assert paid.coefficients is not None
-    expected = np.einsum("kn,knh->kh", weights, paid.coefficients.dense())
-    np.testing.assert_allclose(paid.coefficients.pull(weights), expected)
-    assert (expected != 0).any()
 
 
 def test_no_assignments_and_no_steps_pay_nothing() -> None:

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from tests.evaluate.scripts import pay_of
 
 

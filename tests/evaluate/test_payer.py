@@ -10,7 +10,7 @@ import pytest
 from srm.errors import AssignmentError, MachineError, TrajectoryError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.payer import OpenPayer, Payer
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 from srm.trajectory import Rollout, as_rollout
 from tests.evaluate.scripts import Told, events_of, trajectory_of
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from srm.errors import MachineError, TrajectoryError
-from srm.evaluate import symbolic
+from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import Script, events_of
 from tests.machines import WORDS
@@ -116,3 +116,19 @@ def test_two_rules_that_surely_hold_together_are_named_with_the_step() -> None:
     machine = parse("machine m\nstart one\n    first: open_door // 1\n    second: open_door or hit_wall // 2\n")
     with pytest.raises(Ambiguous, match="step 1 of world 0: rules first and second of node one both hold"):
         read(Program(machine, MINIGRID_WORDS), ("hit_wall", "open_door red (1, 1)"))
+
+
+def test_two_rules_below_an_open_one_clash_only_where_it_does_not_hold() -> None:
+    machine = parse("""
+machine m
+holes ?a
+start one
+    open_door and ?a > 0 // 5
+    otherwise
+    first: open_door // 1
+    second: open_door // 2
+""")
+    residual, _ = read(Program(machine, MINIGRID_WORDS), ("open_door red (1, 1)",))
+    assert batched.pay(residual, np.array([[1.0]])).pay.tolist() == [[5.0]]
+    with pytest.raises(Ambiguous, match=r"rules first and second of node one both hold \(with \?a = -1\)"):
+        batched.pay(residual, np.array([[1.0], [-1.0]]))

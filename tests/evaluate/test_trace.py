@@ -15,8 +15,8 @@ from srm.evaluate.explain import equation, guard_in_numbers
 from srm.evaluate.reference import Walk
 from srm.evaluate.trace import Trace, as_json, total, trace
 from srm.evaluate.trace_text import show_exercised, show_totals, show_trace
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.busy import busy_machine, busy_stream
 from tests.evaluate.scripts import Script, Told, events_of, trajectory_of

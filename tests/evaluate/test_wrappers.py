@@ -17,7 +17,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from srm.errors import AssignmentError, MachineError, TaskError
 from srm.evaluate.payer import Payer
 from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewardVector
-from srm.machine.parse import find_machine, parse
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.words import Words
 from srm.task.minigrid import MiniGrid
 from srm.task.minigrid_words import MINIGRID_WORDS

@@ -18,8 +18,8 @@ from srm.evaluate.trace import trace
 from srm.experiment import episodes as module
 from srm.experiment.episodes import record_episodes
 from srm.experiment.scenes import GridMoment, Picture, look, look_through, tell
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, parse
 from srm.machine.words import Event, Signal, Words
 from srm.task.record import MOST_STEPS, record, replay
 from srm.task.table import Task, find_task

@@ -15,12 +15,12 @@ from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
 from srm.experiment.runner import Run
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.infer.loop import InferConfig
+from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task import demos
 from srm.task.table import find_task
-from srm.train import trial
+from srm.train import evaluation
 from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
 
@@ -30,7 +30,7 @@ LEARNING = Learning(
     count=3,
     frames=600,
     refine=1,
-    learning=LearnerConfig(ppo=PpoConfig(worlds=8, steps=32)),
+    learning=LearnerConfig(ppo=PpoConfig(num_envs=8, num_steps=32)),
     posterior=LiveConfig(sweeps=20, first_look=20),
 )
 
@@ -38,7 +38,7 @@ LEARNING = Learning(
 @pytest.fixture(autouse=True)
 def _never_a_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)  # as the command line does
-    monkeypatch.setattr(trial, "MOST_STEPS", 128)
+    monkeypatch.setattr(evaluation, "MOST_STEPS", 128)
     monkeypatch.setattr(module, "check_solution", lambda *_: Solution(EARNS_MORE, EARNS_MORE, 0.99))
 
 

@@ -15,14 +15,16 @@ from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 
 pytestmark = pytest.mark.slow
 torch.set_num_threads(1)
 
 CORRIDOR = "examples.corridor:TASK"
-TINY = LearnerConfig(net="mlp", network=NetConfig(width=64), ppo=PpoConfig(worlds=16, steps=64, learning_rate=1e-3))
+TINY = LearnerConfig(
+    net="mlp", network=NetConfig(width=64), ppo=PpoConfig(num_envs=16, num_steps=64, learning_rate=1e-3)
+)
 
 
 def reached(folder: Path, task: str, **settings: Any) -> float:

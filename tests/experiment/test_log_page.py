@@ -11,14 +11,16 @@ from srm.experiment.learning_settings import Learning
 from srm.experiment.rule_rates import rule_names
 from srm.experiment.runner import Run
 from srm.experiment.training import Training
-from srm.infer.loop import InferConfig
-from srm.machine.parse import find_machine
+from srm.infer.algorithm1.loop import InferConfig
+from srm.machine.language.parse import find_machine
 from srm.train.make import LearnerConfig
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 
 PAGE = Path(srm.__file__).parents[1] / "docs" / "runs.md"
-SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
+SMALL = LearnerConfig(
+    network=NetConfig(width=16, memory=8), ppo=PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)
+)
 RUNS: tuple[Training | Learning, ...] = (
     *(
         Training("DoorKey-5x5", frames=1, learning=replace(SMALL, learner=learner))

@@ -16,7 +16,7 @@ from srm.task.record import replay
 
 def test_the_demonstrations_of_a_run_are_episodes_its_policy_solved(tmp_path: Path) -> None:
     run, shown = tmp_path / "run", tmp_path / "shown.npz"
-    small = ["--ppo.worlds", "8", "--ppo.steps", "16", "--frames", "256", "-o", str(run)]
+    small = ["--ppo.num-envs", "8", "--ppo.num-steps", "16", "--frames", "256", "-o", str(run)]
     assert main(["train", "DoorKey-5x5", *small]) == 0
     assert main(["demo", "DoorKey-5x5", "-n", "2", "--from-run", str(run), "-o", str(shown)]) == 0
     found = load(shown)
@@ -31,7 +31,7 @@ def test_a_policy_that_cannot_show_the_task_is_told_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    small = ["--ppo.worlds", "8", "--ppo.steps", "16", "--frames", "1", "-o", str(run)]
+    small = ["--ppo.num-envs", "8", "--ppo.num-steps", "16", "--frames", "1", "-o", str(run)]
     assert main(["train", "DoorKey-5x5", *small]) == 0
     capsys.readouterr()
     monkeypatch.setattr(policy, "TRIES", 1)

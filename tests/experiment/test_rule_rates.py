@@ -14,20 +14,22 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.trace import total
 from srm.experiment.learning_settings import Learning
-from srm.experiment.rule_rates import RuleRates, milestones, rule_names
+from srm.experiment.rule_rates import RuleRates, milestones, rates_text, rule_names
 from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.infer.posterior.live import LiveConfig
+from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 from srm.train.make import LearnerConfig
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 from tests.evaluate.scripts import Script, events_of
 from tests.evaluate.test_trace import MAZE, traced
 
-SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
+SMALL = LearnerConfig(
+    network=NetConfig(width=16, memory=8), ppo=PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)
+)
 KEY, UNLOCK, GOAL = "pick_up_key yellow (1, 2)", "unlock_door yellow (4, 4)", "reach_goal (6, 6)"
 
 
@@ -140,3 +142,8 @@ def test_a_run_on_the_tasks_reward_has_no_rules(tmp_path: Path) -> None:
     (progress,) = run.rounds()
     assert not progress.milestones
     assert not [name for name in progress.row if name.startswith("rule.")]
+
+
+def test_a_line_of_progress_has_the_rates_once_they_are_known() -> None:
+    assert rates_text({"unlock_door": 0.834, "reach_goal": 0.0}) == "  unlock_door 0.83  reach_goal 0.00 an episode"
+    assert rates_text({"unlock_door": math.nan}) == rates_text({}) == ""

@@ -9,7 +9,7 @@ import pytest
 
 from srm.experiment.inference import check_solution
 from srm.experiment.solution import Earned, EarningsComparison, Solution
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.table import find_task
 from tests.infer.play import demonstrations, random_rollouts
 

@@ -9,11 +9,10 @@ import pytest
 
 from srm.cli.suite import refuse_unfit
 from srm.errors import RunError
-from srm.experiment import learning
-from srm.experiment.rows import LEARNT_FILE, rows_of
 from srm.experiment.suite import Suite, curve, read_suite
+from srm.experiment.suite_runs import runs_of
 from srm.experiment.suites import SUITES, find_suite
-from srm.machine.parse import find_machine
+from srm.machine.language.parse import find_machine
 from srm.task.table import find_task
 
 OWN = """
@@ -35,26 +34,26 @@ def own(tmp_path: Path, text: str = OWN) -> Suite:
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_every_command_that_ships_can_be_parsed(suite: Suite) -> None:
-    for row in suite.curves.values():
-        refuse_unfit(row, suite.name)
+    for line in suite.curves.values():
+        refuse_unfit(line, suite.name)
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) -> None:
-    for row in suite.curves.values():
-        words = find_task(row.task).words
-        named = row.value("--machine") or row.value("--reward", "task")
-        if row.verb == "learn" and not row.value("--machine"):
-            named = find_task(row.task).machines[0]
-        if named in ("task", "gail", "gan_gcl") or row.needs:
+    for line in suite.curves.values():
+        words = find_task(line.task).words
+        named = line.value("--machine") or line.value("--reward", "task")
+        if line.verb == "learn" and not line.value("--machine"):
+            named = find_task(line.task).machines[0]
+        if named in ("task", "gail", "gan_gcl") or line.needs:
             continue
         machine = find_machine(named, {words.name: words})
-        if row.value("--constraint", "none") != "none":
-            machine.constraint(row.value("--constraint"))
-        if row.verb == "learn":
+        if line.value("--constraint", "none") != "none":
+            machine.constraint(line.value("--constraint"))
+        if line.verb == "learn":
             assert machine.holes
         else:
-            assert machine.is_concrete != ("--holes" in row.words)
+            assert machine.is_concrete != ("--holes" in line.words)
 
 
 def test_the_suites_are_those_of_the_paper_and_one_of_ways_to_infer() -> None:
@@ -64,32 +63,28 @@ def test_the_suites_are_those_of_the_paper_and_one_of_ways_to_infer() -> None:
     ]  # fmt: skip
 
 
-def test_the_learnt_machine_has_the_name_that_learning_gives_it() -> None:
-    assert LEARNT_FILE == learning.LEARNT
-
-
-def test_rows_are_told_their_seed_folder_and_machine(tmp_path: Path) -> None:
-    rows = rows_of(own(tmp_path), Path("out"), seeds=2)
-    assert [(row.curve, row.seed) for row in rows] == [
+def test_runs_have_their_seed_folder_and_machine(tmp_path: Path) -> None:
+    runs = runs_of(own(tmp_path), Path("out"), seeds=2)
+    assert [(run.curve, run.seed) for run in runs] == [
         ("learn", 0), ("task", 0), ("learnt", 0), ("learn", 1), ("task", 1), ("learnt", 1),
     ]  # fmt: skip
-    learn, _, learnt = rows[3:]
+    learn, _, learnt = runs[3:]
     assert learn.words == ("learn", "doorkey", "--cores", "1")
     assert learnt.needs == learn.folder == Path("out/learn/seed1")
     assert learnt.words[-2:] == ("--reward", "out/learn/seed1/learnt.srm")
-    assert [row.frames for row in rows[:3]] == [1_000_000, 600_000, 3_000_000]
+    assert [run.frames for run in runs[:3]] == [1_000_000, 600_000, 3_000_000]
 
 
-def test_a_curve_can_begin_with_the_policy_that_another_has_trained(tmp_path: Path) -> None:
+def test_a_linecan_begin_with_the_policy_that_another_has_trained(tmp_path: Path) -> None:
     text = "[curves]\nlearn = 'learn doorkey'\nlarge = 'train DoorKey-16x16 --from-run learnt:learn'"
-    learn, large = rows_of(own(tmp_path, text), Path("out"), seeds=1)
+    learn, large = runs_of(own(tmp_path, text), Path("out"), seeds=1)
     assert large.needs == learn.folder
     assert large.words[-2:] == ("--from-run", "out/learn/seed0")
 
 
-def test_scale_multiplies_the_frames_of_every_row_also_of_those_that_name_none(tmp_path: Path) -> None:
+def test_scale_multiplies_the_frames_of_every_run_also_of_those_that_name_none(tmp_path: Path) -> None:
     small = own(tmp_path).scaled(0.1)
-    assert {name: row.frames for name, row in small.curves.items()} == {
+    assert {name: line.frames for name, line in small.curves.items()} == {
         "task": 60_000, "learn": 100_000, "learnt": 300_000,
     }  # fmt: skip
     assert small.curves["learn"].words[-2:] == ("--frames", "100000")
@@ -155,12 +150,12 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
     [
         ("train doorkey --reward doorkey", "machine doorkey has no value for ?goal"),
         ("train doorkey --reward gail --demos nofile.npz", "nofile.npz: there is no such file"),
-        ("train doorkey --ppo.worlds 0", "--ppo.worlds 0: give a number"),
+        ("train doorkey --ppo.num-envs 0", "--ppo.num-envs 0: give a number"),
         ("train doorkey --holes uniform", "--holes would change nothing"),
         ("train doorkey --reward learnt:learn -n 3", "-n would change nothing"),
         ("train doorkey --reward no_such_machine --from-run learnt:learn", "no_such_machine"),
         ("train doorkey --from-run no_such_run", "no_such_run is not a run"),
-        ("train doorkey --learner ride --net mlp", "--learner ride looks at MiniGrid's cells"),
+        ("train doorkey --learner ride --net mlp", "--learner ride looks at cells of a grid"),
         ("learn doorkey --machine nofile.srm", "nofile.srm: cannot be read"),
         ("learn doorkey --constraint loose", "machine doorkey has no constraint loose"),
         ("learn doorkey -n 11", "-n must lie in 1..10"),
@@ -192,5 +187,5 @@ def test_the_page_about_suites_names_each_and_its_own_suite_can_be_read(
     assert [name for name in SUITES if f"`{name}`" not in page] == []
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     suite = own(tmp_path, text)
-    for row in suite.curves.values():
-        refuse_unfit(row, suite.name)
+    for line in suite.curves.values():
+        refuse_unfit(line, suite.name)

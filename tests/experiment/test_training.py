@@ -18,17 +18,19 @@ from srm.experiment.run import checkpoints, read_weights, write_weights
 from srm.experiment.runner import Run
 from srm.experiment.training import Training
 from srm.extras import DISTRIBUTION
-from srm.infer.imitation import ImitationConfig
-from srm.machine.parse import find_machine, load
+from srm.infer.baselines.imitation import ImitationConfig
+from srm.machine.language.parse import find_machine, load
 from srm.task import demos
 from srm.task.table import find_task
 from srm.train.make import LearnerConfig
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
 from tests.infer.play import demonstrations
 from tests.train.clockwork import Clockwork
 
-SMALL = LearnerConfig(network=NetConfig(width=16, memory=8), ppo=PpoConfig(worlds=4, steps=16, epochs=1, minibatches=2))
+SMALL = LearnerConfig(
+    network=NetConfig(width=16, memory=8), ppo=PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)
+)
 
 
 def training(**changes: object) -> Training:

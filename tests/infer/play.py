@@ -16,11 +16,11 @@ def demonstrations(task: str, count: int = 10) -> Demonstrations:
 
 def random_rollouts(task: Task, *, rollouts: int, steps: int, worlds: int, seed: int = 0) -> list[Rollout]:
     """Successive rollouts of the same worlds."""
-    made, chance = task.make_worlds(worlds, seed), np.random.default_rng(seed)
+    made, rng = task.make_worlds(worlds, seed), np.random.default_rng(seed)
     views, places = made.reset()
     found = []
     for _ in range(rollouts):
-        actions = [chance.integers(0, made.actions, worlds) for _ in range(steps)]
+        actions = [rng.integers(0, made.actions, worlds) for _ in range(steps)]
         answers = [made.step(taken) for taken in actions]
         found.append(gather(views, places, actions, answers))
         views, places = answers[-1].views, answers[-1].places

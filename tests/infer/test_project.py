@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from srm.errors import AssignmentError
 from srm.infer.project import Polytope
-from srm.infer.variational import DECIMALS, tidy
-from srm.machine.parse import find_machine, parse
+from srm.infer.rounding import DECIMALS, tidy
+from srm.machine.language.parse import find_machine, parse
 
 NAMES = ("doorkey", "keycorridor", "obstructedmaze_1", "obstructedmaze_2", "obstructedmaze_3")
 
@@ -33,20 +33,20 @@ def test_the_nearest_point_by_hand() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_projections_are_inside_and_no_allowed_point_is_nearer(name: str) -> None:
-    allowed, chance = polytope(name), np.random.default_rng(0)
+    allowed, rng = polytope(name), np.random.default_rng(0)
     holes = allowed.a.shape[1]
-    points, _ = allowed.project_all(chance.normal(size=(200, holes)))
+    points, _ = allowed.project_all(rng.normal(size=(200, holes)))
     assert allowed.excess(points).max() < 1e-9
-    for z in chance.normal(size=(20, holes)):
+    for z in rng.normal(size=(20, holes)):
         distance = np.linalg.norm(allowed.project(z) - z)
         assert (np.linalg.norm(points - z, axis=1) >= distance - 1e-9).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_slopes_are_those_of_small_moves(name: str) -> None:
-    allowed, chance = polytope(name), np.random.default_rng(1)
+    allowed, rng = polytope(name), np.random.default_rng(1)
     holes = allowed.a.shape[1]
-    for z in chance.normal(size=(10, holes)):
+    for z in rng.normal(size=(10, holes)):
         points, slopes = allowed.project_all(z[None])
         for j in range(holes):
             moved = allowed.project(z + 1e-7 * np.eye(holes)[j])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srm.machine.affine import LARGEST_FORM, ONE, Budget, Form, Monomial, NotAffine, add, exact, expand, scale
-from srm.machine.parse import parse
+from srm.machine.affine import LARGEST_FORM, ONE, Form, Monomial, NotAffine, WorkBudget, add, exact, expand, scale
+from srm.machine.language.parse import parse
 from srm.machine.terms import CounterTerm, HoleTerm, NamedTerm, Negation, Number, Product, SignalTerm, Sum, Term
 from tests.machines import Names, terms
 
@@ -83,7 +83,7 @@ def test_forms_stay_within_bounds(term: Term, reason: str) -> None:
 def test_a_budget_bounds_the_work_of_many_terms() -> None:
     large = {Monomial(None, (f"c{i}",)): Fraction(1) for i in range(100)}
     twice = Sum((NamedTerm("t"), NamedTerm("t")))
-    budget = Budget(450)
+    budget = WorkBudget(450)
     expand(twice, {"t": large}, budget)
     expand(twice, {"t": large}, budget)
     with pytest.raises(NotAffine, match="take too long"):

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from srm.errors import AssignmentError, MachineError
-from srm.machine.model import Atom, Constraint, Counter, EveryHole, Hole, Machine, Node, Rule, RuleOf
-from srm.machine.parse import find_machine, parse
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole
+from srm.machine.language.parse import find_machine, parse
+from srm.machine.model import Counter, Machine, Node, Rule, RuleOf
 from srm.machine.terms import (
     And,
     Compare,

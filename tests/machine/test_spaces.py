@@ -7,10 +7,11 @@ import pytest
 
 from srm.errors import AssignmentError, MachineError
 from srm.evaluate.batched import assignment_of, broken_atoms, linear
-from srm.machine.check import check, compare, refuse_unfit
-from srm.machine.draw import FORMATS
-from srm.machine.model import DEFAULT_SPACE, Constraint, Hole, InvalidMachine, Machine, Node, Space
-from srm.machine.parse import parse
+from srm.machine.checks.check import check, compare, refuse_unfit
+from srm.machine.drawing.draw import FORMATS
+from srm.machine.holes import DEFAULT_SPACE, Constraint, Hole, Space
+from srm.machine.language.parse import parse
+from srm.machine.model import InvalidMachine, Machine, Node
 from tests.machines import WORDS
 
 SEARCH = """machine search

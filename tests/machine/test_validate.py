@@ -10,22 +10,9 @@ import pytest
 from hypothesis import given
 
 from srm.errors import MachineError
-from srm.machine.model import (
-    Atom,
-    Constraint,
-    Counter,
-    EveryHole,
-    Hindsight,
-    Hole,
-    InvalidMachine,
-    Machine,
-    Node,
-    RepayEvery,
-    RepayLast,
-    Rule,
-    RuleOf,
-)
-from srm.machine.parse import parse
+from srm.machine.holes import Atom, Constraint, EveryHole, Hole
+from srm.machine.language.parse import parse
+from srm.machine.model import Counter, Hindsight, InvalidMachine, Machine, Node, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import (
     Always,
     And,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from srm.report.learning import write_report
+from srm.report.run.learning import write_report
 from tests.report.sample import write_run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -16,9 +16,9 @@ from srm.chance import stream
 from srm.experiment.episodes import record_episodes
 from srm.experiment.rule_rates import rule_names
 from srm.experiment.run import RunWriter
-from srm.machine.check import check
+from srm.machine.checks.check import check
+from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine
 from srm.task.demos import save
 from srm.task.record import record
 from srm.task.table import find_task
@@ -37,7 +37,13 @@ def write_run(
     learnt = _learnt(opened, find_machine(f"{machine}_handset").values())
     config = {
         "kind": "learn",
-        "learning": {"task": task, "seed": 3, "frames": 400_000, "ppo": {"clip": 0.2, "worlds": 64}, "machine": None},
+        "learning": {
+            "task": task,
+            "seed": 3,
+            "frames": 400_000,
+            "ppo": {"clip_coef": 0.2, "num_envs": 64},
+            "machine": None,
+        },
         "env_id": row.env_id,
         "versions": {"symbolic-reward-machines": "0.2.0", "python": "3.11"},
         "command": ["srm", "learn", task, "--seed", "3"],

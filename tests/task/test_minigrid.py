@@ -68,6 +68,8 @@ def happened(rollout: Rollout, target: str | None = "blue ball") -> set:
         ((BALL, BLUE, 0), PICKUP, NONE, ("pick_up_target", BLUE, AHEAD)),
         (NONE, DROP, (KEY, RED, 0), ("drop_key", RED, AHEAD)),
         (NONE, DROP, (BALL, GREEN, 0), ("drop_ball", GREEN, AHEAD)),
+        ((BOX, RED, 0), PICKUP, NONE, ("pick_up_box", RED, AHEAD)),
+        (NONE, DROP, (BOX, BLUE, 0), ("drop_box", BLUE, AHEAD)),
         ((DOOR, RED, CLOSED), TOGGLE, NONE, ("open_door", RED, AHEAD)),
         ((DOOR, RED, OPEN), TOGGLE, NONE, ("close_door", RED, AHEAD)),
         ((DOOR, RED, LOCKED), TOGGLE, (KEY, RED, 0), ("unlock_door", RED, AHEAD)),
@@ -83,7 +85,7 @@ def test_an_act_and_its_attributes(front: tuple, action: int, own: tuple, expect
     ("front", "action", "own"),
     [
         pytest.param((KEY, RED, 0), PICKUP, (KEY, RED, 0), id="hands are full"),
-        pytest.param((BOX, RED, 0), PICKUP, NONE, id="a box is no event to take"),
+        pytest.param((BOX, RED, 0), PICKUP, (BALL, RED, 0), id="hands are full, before a box"),
         pytest.param((DOOR, RED, LOCKED), TOGGLE, (KEY, GREEN, 0), id="a key of another colour"),
         pytest.param((DOOR, RED, LOCKED), TOGGLE, (BALL, RED, 0), id="no key"),
         pytest.param((DOOR, RED, OPEN), DROP, (KEY, RED, 0), id="nothing is dropped into a door"),
@@ -117,11 +119,16 @@ def test_what_a_box_held_is_read_from_the_true_last_view() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "colour", "event"),
-    [("ball", RED, "pick_up_target"), ("blue ball", RED, "pick_up_ball"), (None, BLUE, "pick_up_ball")],
+    ("target", "kind", "colour", "event"),
+    [
+        *(("ball", BALL, RED, "pick_up_target"), ("blue ball", BALL, RED, "pick_up_ball")),
+        *((None, BALL, BLUE, "pick_up_ball"), ("box", BALL, RED, "pick_up_ball")),
+        *(("box", BOX, RED, "pick_up_target"), ("blue box", BOX, RED, "pick_up_box")),
+        *(("blue box", BOX, BLUE, "pick_up_target"), ("blue ball", BOX, BLUE, "pick_up_box")),
+    ],
 )
-def test_the_task_decides_which_ball_is_the_target(target: str | None, colour: int, event: str) -> None:
-    assert happened(one_step((BALL, colour, 0), PICKUP), target) == {(event, colour, AHEAD)}
+def test_the_task_decides_what_is_the_target(target: str | None, kind: int, colour: int, event: str) -> None:
+    assert happened(one_step((kind, colour, 0), PICKUP), target) == {(event, colour, AHEAD)}
 
 
 def test_the_target_is_seen_where_it_is() -> None:
@@ -130,6 +137,9 @@ def test_the_target_is_seen_where_it_is() -> None:
     assert happened(seen) == {("see_target", NOTHING, pack_cell(7, 4))}
     assert happened(seen, target=None) == set()
     assert happened(seen, target="green ball") == set()
+    assert happened(seen, target="blue box") == set()
+    box = one_step(NONE, LEFT, elsewhere={(5, 2): (BOX, BLUE, 0)})
+    assert happened(box, target="box") == {("see_target", NOTHING, pack_cell(7, 4))}
 
 
 def test_a_target_in_hand_is_not_seen() -> None:
@@ -152,5 +162,5 @@ def test_what_is_no_minigrid_rollout_is_refused() -> None:
         MiniGrid().read(replace(step, views=step.views[..., 0]))
     with pytest.raises(TaskError, match="places have 2 numbers"):
         MiniGrid().read(replace(step, places=step.places[..., :2]))
-    with pytest.raises(TaskError, match="target 'blu ball' is no ball of MiniGrid; did you mean blue ball"):
+    with pytest.raises(TaskError, match="target 'blu ball' is no ball and no box of MiniGrid; did you mean blue ball"):
         MiniGrid("blu ball")

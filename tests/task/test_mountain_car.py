@@ -10,7 +10,7 @@ import pytest
 
 from examples.mountain_car import MOUNTAIN_CAR, PUSH_LEFT, PUSH_RIGHT, height, position
 from srm.errors import TaskError
-from srm.machine.parse import load
+from srm.machine.language.parse import load
 from srm.task.record import record, replay
 from srm.task.worlds import GymnasiumWorlds, gather
 from srm.trajectory import Demonstrations

@@ -32,6 +32,8 @@ class Truth:
         if target is None or target is self.carried:
             return None
         x, y = (int(number) for number in target.cur_pos)
+        if self.env.grid.get(x, y) is not target:
+            return None  # a box that was opened
         inside = self.env.relative_coords(x, y)
         _, visible = self.env.gen_obs_grid()
         return (x, y) if inside is not None and visible[inside] else None
@@ -51,10 +53,10 @@ class Truth:
 
     def _act(self, ended: bool, forward: bool) -> tuple[str | None, str | None]:
         now = self.env.carrying
-        if self.carried is None and isinstance(now, Key | Ball):
+        if self.carried is None and isinstance(now, Key | Ball | Box):
             name = "target" if now is getattr(self.env, "obj", None) else now.type
             return f"pick_up_{name}", now.color
-        if isinstance(self.carried, Key | Ball) and now is None:
+        if isinstance(self.carried, Key | Ball | Box) and now is None:
             return f"drop_{self.carried.type}", self.carried.color
         if isinstance(self.thing, Box) and now is self.carried and self.env.grid.get(*self.front) is not self.thing:
             return "open_box", self.inside.color if isinstance(self.inside, Key) else None

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from srm.chance import stream
+from srm.task.minigrid_cells import MINIGRID_CELLS
 from srm.train.actor import Actor
-from srm.train.collect import foreign, think_again
-from srm.train.nets import Net, NetConfig
-from srm.train.ppo import towers
+from srm.train.nn.nets import Net, NetConfig
+from srm.train.ppo import actor_critic
+from srm.train.rollout import batch_of, recompute
 from srm.trajectory import Trajectory, as_rollout
 
 LENGTHS = (6, 3)
@@ -29,9 +30,9 @@ def episode(length: int, seed: int) -> Trajectory:
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 def test_greedy_actions_are_the_likeliest_along_the_same_views(kind: str):
-    net = Net(kind, (7, 7, 3), NetConfig(), towers(7, "shared"), seed=1)
+    net = Net(kind, (7, 7, 3), NetConfig(), actor_critic(7, "shared"), 1, MINIGRID_CELLS)
     episodes = [episode(length, seed) for seed, length in enumerate(LENGTHS)]
-    logits = think_again(net, foreign(net, as_rollout(episodes)))["logits"]  # [T, M, A]
+    logits = recompute(net, batch_of(net, as_rollout(episodes)))["logits"]  # [T, M, A]
     actor = Actor(net, seed=0, greedy=True)
     for world, trajectory in enumerate(episodes):  # the second begins with nothing remembered of the first
         acted = [actor(list(trajectory.views[: t + 1])) for t in range(trajectory.steps)]
@@ -39,7 +40,7 @@ def test_greedy_actions_are_the_likeliest_along_the_same_views(kind: str):
 
 
 def test_drawn_actions_follow_the_policy():
-    net = Net("cnn", (7, 7, 3), NetConfig(), towers(7, "shared"), seed=1)
+    net = Net("cnn", (7, 7, 3), NetConfig(), actor_critic(7, "shared"), 1, MINIGRID_CELLS)
     views = list(episode(1, 0).views[:1])
     actor = Actor(net, seed=0)
     drawn = np.bincount([actor(views) for _ in range(700)], minlength=7) / 700

@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from srm.train.agac import Agac, AgacConfig, count_bonus, divergence, loss_adversary, surprise, weight_at
+from srm.train.agac import (
+    Agac,
+    AgacConfig,
+    AgacTargets,
+    agac_targets,
+    count_bonus,
+    divergence,
+    loss_adversary,
+    surprise_of,
+    surprise_weight,
+)
 from srm.train.loop import task_pay, train
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
+from srm.train.rollout import Batch
 from tests.train.clockwork import Clockwork
 
 POLICY, ADVERSARY = np.log([[0.5, 0.5], [0.75, 0.25]]), np.log([[0.25, 0.75], [0.75, 0.25]])
@@ -21,7 +32,7 @@ def learner(seed: int = 0, kind: str = "cnn", **settings: float) -> Agac:
 
 
 def test_an_action_the_adversary_did_not_expect_is_a_surprise() -> None:
-    assert surprise(POLICY[0], ADVERSARY[0]).tolist() == pytest.approx([math.log(2), math.log(2 / 3)])
+    assert surprise_of(POLICY[0], ADVERSARY[0]).tolist() == pytest.approx([math.log(2), math.log(2 / 3)])
 
 
 def test_divergence_is_the_surprise_expected() -> None:
@@ -39,7 +50,7 @@ def test_the_adversary_is_drawn_to_the_policy() -> None:
 
 def test_the_weight_of_surprise_falls_to_nothing() -> None:
     config = AgacConfig(surprise=0.4, surprise_frames=100)
-    assert [weight_at(config, frames) for frames in (0, 50, 100, 200)] == pytest.approx([0.4, 0.2, 0, 0])
+    assert [surprise_weight(config, frames) for frames in (0, 50, 100, 200)] == pytest.approx([0.4, 0.2, 0, 0])
 
 
 def test_the_bonus_is_for_first_visits_or_falls_with_the_root() -> None:
@@ -48,38 +59,25 @@ def test_the_bonus_is_for_first_visits_or_falls_with_the_root() -> None:
     assert count_bonus(AgacConfig(count_weight=0.5, count="root"), visits).tolist() == [0.5, 0.25]
 
 
-def test_the_bonus_moves_the_policy_but_not_what_the_critic_learns(monkeypatch: pytest.MonkeyPatch) -> None:
-    lessons = []
-    import srm.train.agac as module
-
-    of = module.Lesson.of
-    monkeypatch.setattr(module.Lesson, "of", lambda *parts: lessons.append(parts) or of(*parts))
-    for weight in (0.0, 0.5):
-        one = learner(surprise=0.0, count_weight=weight)
-        rollout = one.collect()
-        one.update(rollout, rollout.task_reward)
-    (_, plain, plain_target), (_, bonus, bonus_target) = lessons
-    assert not np.allclose(plain, bonus)
-    np.testing.assert_allclose(plain_target, bonus_target)
+def targets_of(one: Agac) -> tuple[Batch, AgacTargets]:
+    batch = one.collect()
+    c = surprise_weight(one.config, 0)
+    return batch, agac_targets(one.net, batch, batch.rollout.task_reward, one.ppo, one.config, c)
 
 
-def test_surprise_is_added_after_the_discounting(monkeypatch: pytest.MonkeyPatch) -> None:
-    lessons = []
-    import srm.train.agac as module
+def test_the_bonus_moves_the_policy_but_not_what_the_critic_learns() -> None:
+    (_, plain), (_, paid) = (targets_of(learner(surprise=0.0, count_weight=weight)) for weight in (0.0, 0.5))
+    assert not np.allclose(plain.advantages, paid.advantages)
+    np.testing.assert_allclose(plain.returns, paid.returns)
 
-    of = module.Lesson.of
-    monkeypatch.setattr(module.Lesson, "of", lambda *parts: lessons.append(parts) or of(*parts))
-    for weight in (0.0, 2.0):
-        one = learner(surprise=weight, surprise_frames=10**9, count_weight=0.0)
-        rollout = one.collect()
-        one.update(rollout, rollout.task_reward)
-    (played, plain, plain_target), (_, bonus, bonus_target) = lessons
-    logs = {name: played.outputs[name][:-1].astype(np.float64) for name in ("logits", "adversary")}
-    policy, adversary = (log - np.logaddexp.reduce(log, axis=-1, keepdims=True) for log in logs.values())
-    taken = played.rollout.actions[..., None]
-    gap = np.take_along_axis(policy - adversary, taken, axis=-1)[..., 0]
-    np.testing.assert_allclose(bonus - plain, 2 * gap, atol=1e-5)
-    np.testing.assert_allclose(bonus_target - plain_target, 2 * divergence(policy, adversary), atol=1e-5)
+
+def test_surprise_is_added_after_the_discounting() -> None:
+    (batch, plain), (_, paid) = (targets_of(learner(surprise=weight, count_weight=0.0)) for weight in (0.0, 2.0))
+    logits = [batch.outputs[name][:-1].astype(np.float64) for name in ("logits", "adversary")]
+    policy, adversary = (log - np.logaddexp.reduce(log, axis=-1, keepdims=True) for log in logits)
+    gap = np.take_along_axis(policy - adversary, batch.rollout.actions[..., None], axis=-1)[..., 0]
+    np.testing.assert_allclose(paid.advantages - plain.advantages, 2 * gap, atol=1e-5)
+    np.testing.assert_allclose(paid.returns - plain.returns, 2 * divergence(policy, adversary), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm"])

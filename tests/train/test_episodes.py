@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from srm.train.collect import Player
 from srm.train.episodes import EpisodeBook, Episodes, Recent, of_few
-from srm.train.nets import Net, NetConfig
-from srm.train.ppo import towers
-from srm.train.trial import mean_estimate, share_estimate, trial
+from srm.train.evaluation import evaluate, mean_estimate, share_estimate
+from srm.train.nn.nets import Net, NetConfig, make_net
+from srm.train.ppo import actor_critic
+from srm.train.rollout import Player
 from tests.train.clockwork import Clockwork
 
 MODES = pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 
 
 def net_of(worlds: Clockwork) -> Net:
-    return Net("cnn", worlds.view_shape, NetConfig(stack=1, width=8), towers(worlds.actions, "shared"), seed=0)
+    return make_net(worlds, "cnn", NetConfig(stack=1, width=8), actor_critic(worlds.actions, "shared"), seed=0)
 
 
 @MODES
@@ -28,8 +28,8 @@ def test_episodes_are_followed_across_rollouts(steps: int, within_step: bool) ->
     for _ in range(40):
         rollout = player.collect().rollout
         ended = book.read(rollout)
-        assert (ended.length == np.array([3, 5, 20])[ended.world]).all()
-        np.add.at(totals, ended.world, ended.total)
+        assert (ended.length == np.array([3, 5, 20])[ended.env]).all()
+        np.add.at(totals, ended.env, ended.total)
         totals -= rollout.task_reward.sum(axis=0)
     np.testing.assert_allclose(-totals, book._total, atol=1e-4)  # what is paid and not yet of an ended episode
 
@@ -44,11 +44,11 @@ def test_recent_episodes_are_the_last_hundred() -> None:
 
 
 @MODES
-def test_every_world_plays_its_share_of_a_trial(within_step: bool) -> None:
+def test_every_env_plays_its_share_of_an_evaluation(within_step: bool) -> None:
     worlds = Clockwork(lengths=(2, 3, 30), within_step=within_step)
-    found = trial(net_of(worlds), worlds, 8, greedy=False, seed=0, steps=16)
-    assert np.bincount(found.world).tolist() == [3, 3, 2]
-    assert (found.length == np.array([2, 3, 30])[found.world]).all()
+    found = evaluate(net_of(worlds), worlds, 8, greedy=False, seed=0, num_steps=16)
+    assert np.bincount(found.env).tolist() == [3, 3, 2]
+    assert (found.length == np.array([2, 3, 30])[found.env]).all()
 
 
 def test_intervals() -> None:

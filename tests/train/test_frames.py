@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srm.train.cells import encode
-from srm.train.collect import Player, foreign
-from srm.train.frames import ages, begins_of, mask_old, newest_rows
-from srm.train.nets import Net, NetConfig
-from srm.train.ppo import towers
+from srm.task.minigrid_cells import MINIGRID_CELLS
+from srm.train.nn.frames import ages, episode_starts, mask_old, newest_rows
+from srm.train.nn.nets import NetConfig, make_net
+from srm.train.ppo import actor_critic
+from srm.train.rollout import Player, batch_of
 from tests.train.clockwork import Clockwork
 
 BLANK = 99
@@ -38,13 +38,13 @@ def test_an_episode_begins_with_blanks() -> None:
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) -> None:
     worlds = Clockwork(within_step=within_step)
-    net = Net("cnn", worlds.view_shape, NetConfig(stack=3), towers(worlds.actions, "shared"), seed=0)
+    net = make_net(worlds, "cnn", NetConfig(stack=3), actor_critic(worlds.actions, "shared"), seed=0)
     player = Player(worlds, net, 9, seed=0)
     for _ in range(3):
-        played = player.collect()
-        views = played.rollout.views
+        batch = player.collect()
+        views = batch.rollout.views
         step, episode = views[:, :, 0, 0, 0], views[:, :, 0, 2, 2]
-        seen = played.frames[played.rows]  # [T+1, B, L, cells]
+        seen = batch.frames[batch.rows]  # [T+1, B, L, cells]
         for lag in range(3):
             young = step < lag
             assert (seen[:, :, lag][young] == net.blank()).all()
@@ -55,22 +55,22 @@ def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) ->
 def code(kind: np.ndarray | int, state: np.ndarray | int) -> np.ndarray:
     """Of a cell with that type and that state, of colour 0."""
     cell = np.stack(np.broadcast_arrays(kind, 0, state), axis=-1).astype(np.uint8)
-    return encode(cell[..., None, None, :])[..., 0]
+    return MINIGRID_CELLS.encode(cell[..., None, None, :])[..., 0]
 
 
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_foreign_rollout_is_seen_as_its_player_saw_it(within_step: bool) -> None:
     worlds = Clockwork(within_step=within_step)
-    net = Net("cnn", worlds.view_shape, NetConfig(stack=3), towers(worlds.actions, "shared"), seed=0)
-    played = Player(worlds, net, 9, seed=0).collect()
-    again = foreign(net, played.rollout)
-    assert (again.begins == played.begins).all()
-    assert (again.frames[again.rows] == played.frames[played.rows]).all()
+    net = make_net(worlds, "cnn", NetConfig(stack=3), actor_critic(worlds.actions, "shared"), seed=0)
+    batch = Player(worlds, net, 9, seed=0).collect()
+    again = batch_of(net, batch.rollout)
+    assert (again.episode_start == batch.episode_start).all()
+    assert (again.frames[again.rows] == batch.frames[batch.rows]).all()
 
 
 def test_the_view_at_an_episodes_end_is_still_of_that_episode() -> None:
     worlds = Clockwork(lengths=(2,))
-    net = Net("cnn", worlds.view_shape, NetConfig(), towers(worlds.actions, "shared"), seed=0)
-    played = Player(worlds, net, 4, seed=0).collect()
-    assert played.rollout.real[:, 0].tolist() == [True, True, False, True]
-    assert begins_of(played.rollout, np.ones(1, bool))[:, 0].tolist() == [True, False, False, True, False]
+    net = make_net(worlds, "cnn", NetConfig(), actor_critic(worlds.actions, "shared"), seed=0)
+    batch = Player(worlds, net, 4, seed=0).collect()
+    assert batch.rollout.real[:, 0].tolist() == [True, True, False, True]
+    assert episode_starts(batch.rollout, np.ones(1, bool))[:, 0].tolist() == [True, False, False, True, False]

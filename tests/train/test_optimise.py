@@ -32,8 +32,8 @@ def descend(optimiser: Optimiser, stepped: dict[str, nn.Parameter], along: list[
         optimiser.step()
 
 
-def own(stepped: dict[str, nn.Parameter], norm: float = 1e9) -> Optimiser:
-    return Optimiser(stepped, learning_rate=RATE, epsilon=EPSILON, norm=norm)
+def own(stepped: dict[str, nn.Parameter], max_grad_norm: float = 1e9) -> Optimiser:
+    return Optimiser(stepped, learning_rate=RATE, epsilon=EPSILON, max_grad_norm=max_grad_norm)
 
 
 def test_steps_are_those_of_torch():
@@ -50,7 +50,7 @@ def test_steps_are_those_of_torch():
 
 def test_a_long_gradient_is_shortened_and_its_length_returned():
     stepped = weights()
-    optimiser = own(stepped, norm=1.0)
+    optimiser = own(stepped, max_grad_norm=1.0)
     for weight in stepped.values():
         assert weight.grad is not None
         weight.grad.fill_(2.0)
@@ -77,7 +77,7 @@ def test_no_compiler_is_imported_for_it():
     program = (
         "import sys, torch; from srm.train.optimise import Optimiser\n"
         "weight = torch.nn.Parameter(torch.ones(2))\n"
-        "Optimiser({'weight': weight}, learning_rate=1.0, epsilon=1e-8, norm=1.0).step()\n"
+        "Optimiser({'weight': weight}, learning_rate=1.0, epsilon=1e-8, max_grad_norm=1.0).step()\n"
         "sys.exit('torch._dynamo' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

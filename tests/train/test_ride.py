@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from srm.train.loop import task_pay, train
-from srm.train.nets import NetConfig
+from srm.train.nn.nets import NetConfig
 from srm.train.ppo import PpoConfig
-from srm.train.ride import Ride, RideConfig, intrinsic_reward, loss_forward, loss_inverse
+from srm.train.ride import Ride, RideConfig, intrinsic_reward, loss_forward, loss_inverse, total_pay
 from tests.train.clockwork import Clockwork
 
 
@@ -38,15 +38,16 @@ def test_the_inverse_loss_is_the_cross_entropy_of_the_action() -> None:
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_the_last_step_of_an_episode_leads_to_its_true_last_view(within_step: bool) -> None:
     one = learner(within_step)
-    rollout = one.collect()
-    found = one._intrinsic(one._played)  # type: ignore[arg-type]
+    batch = one.collect()
+    rollout = batch.rollout
+    assert batch.visits is not None
     frames = one.net.encode(np.stack([rollout.views[:-1], rollout.after()]))
     phi = (
         one._model.embed(frames.reshape(-1, 49), np.arange(2 * rollout.actions.size, dtype=np.uint32)).detach().numpy()
     )
     before, after = phi.reshape(2, rollout.steps, rollout.worlds, -1)
-    truth = np.linalg.norm(after - before, axis=-1) / np.sqrt(one._visited) * rollout.real
-    np.testing.assert_allclose(found, truth, rtol=1e-4, atol=1e-5)
+    truth = np.linalg.norm(after - before, axis=-1) / np.sqrt(batch.visits) * rollout.real
+    np.testing.assert_allclose(one.intrinsic(batch), truth, rtol=1e-4, atol=1e-5)
 
 
 def test_both_models_learn_what_an_action_does() -> None:
@@ -55,14 +56,19 @@ def test_both_models_learn_what_an_action_does() -> None:
     assert losses[-1]["loss_forward"] < losses[0]["loss_forward"] / 2
 
 
-def test_pay_is_bounded_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pay_is_bounded_unless_told_otherwise() -> None:
+    pay, intrinsic = np.array([0.5, -0.5, 0.0]), np.array([20.0, -20.0, 1.0])
+    assert total_pay(RideConfig(weight=0.1), pay, intrinsic).tolist() == pytest.approx([1, -1, 0.1])
+    assert total_pay(RideConfig(weight=0.1, clip=None), pay, intrinsic).tolist() == pytest.approx([2.5, -2.5, 0.1])
+
+
+def test_an_update_learns_from_both_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     import srm.train.ride as module
 
-    paid = []
-    monkeypatch.setattr(module, "ppo_update", lambda net, adam, played, pay, *rest: paid.append(pay) or {})
-    for clip in (1.0, None):
-        one = learner(weight=100.0, clip=clip)
-        rollout = one.collect()
-        one.update(rollout, rollout.task_reward)
-    assert paid[0].max() == 1
-    assert paid[1].max() > 1
+    pays = []
+    monkeypatch.setattr(module, "ppo_update", lambda net, adam, batch, pay, *rest: pays.append(pay) or {})
+    one = learner(weight=100.0, clip=None)
+    batch = one.collect()
+    intrinsic = one.intrinsic(batch)
+    one.update(batch, batch.rollout.task_reward)
+    np.testing.assert_allclose(pays[0], batch.rollout.task_reward + 100 * intrinsic)

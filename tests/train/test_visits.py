@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from srm.train.visits import Visits, hashed
+from srm.task.state_keys import hashed
+from srm.train.visits import Visits
 from srm.trajectory import Rollout
 
 EMPTY, KEY = (1, 0, 0), (5, 4, 0)

@@ -44,7 +44,7 @@ class Play:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class EvidenceSide:
     """Demonstrations, or one policy's play: pay is open until an assignment is given."""
 
     residual: symbolic.Residual
@@ -53,7 +53,7 @@ class Side:
     whole: npt.NDArray[np.bool_]  # [episodes] whether it was played to its end
 
     @staticmethod
-    def of(program: Program, vocabulary: Vocabulary, rollout: Rollout) -> Side:
+    def of(program: Program, vocabulary: Vocabulary, rollout: Rollout) -> EvidenceSide:
         residual, _ = read_rollout(program, vocabulary, rollout)
         over = rollout.ended | rollout.cut
         # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
@@ -61,7 +61,7 @@ class Side:
         episode = first[:-1] + np.cumsum(over, axis=0) - over
         whole = np.ones(first[-1], np.bool_)
         whole[first[1:] - 1] = False
-        return Side(residual, rollout.real, episode, whole)
+        return EvidenceSide(residual, rollout.real, episode, whole)
 
     @property
     def steps(self) -> int:
@@ -111,9 +111,9 @@ class Side:
         return sums[self.whole]
 
 
-def demonstrated_side(program: Program, vocabulary: Vocabulary, demonstrated: Rollout) -> Side:
+def demonstrated_side(program: Program, vocabulary: Vocabulary, demonstrated: Rollout) -> EvidenceSide:
     """Refuses demonstrations that the machine says nothing about."""
-    side = Side.of(program, vocabulary, demonstrated)
+    side = EvidenceSide.of(program, vocabulary, demonstrated)
     if len(side.residual.entries) == 0:
         raise DemonstrationError(
             f"the demonstrations show no event of machine {program.machine.name}; "
@@ -126,9 +126,9 @@ def demonstrated_side(program: Program, vocabulary: Vocabulary, demonstrated: Ro
 class Evidence:
     """Demonstrations and the play of R policies."""
 
-    demonstrations: Side
+    demonstrations: EvidenceSide
     demonstrated_log_probs: tuple[np.ndarray, ...]  # R of [T, M]
-    plays: tuple[Side, ...]  # R
+    plays: tuple[EvidenceSide, ...]  # R
     log_probs: tuple[np.ndarray, ...]  # R of [T, B]
 
     @staticmethod
@@ -153,16 +153,16 @@ class Evidence:
         )
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[EvidenceSide, ...]:
         return (self.demonstrations, *self.plays)
 
 
-def _bounded(program: Program, vocabulary: Vocabulary, play: Play) -> tuple[Side, np.ndarray]:
+def _bounded(program: Program, vocabulary: Vocabulary, play: Play) -> tuple[EvidenceSide, np.ndarray]:
     """The play as the machine sees it, and its log-probabilities. Where pay depends on nearly every step, as in control, some of its envs
     say as much as all of them: a likelihood costs by the entry, and the weight of play does not grow with it."""
-    side = Side.of(program, vocabulary, play.rollout)
+    side = EvidenceSide.of(program, vocabulary, play.rollout)
     entries = len(side.residual.entries)
     if entries <= MOST_ENTRIES:
         return side, play.log_prob
     count = max(1, play.rollout.worlds * MOST_ENTRIES // entries)
-    return Side.of(program, vocabulary, first_columns(play.rollout, count)), play.log_prob[:, :count]
+    return EvidenceSide.of(program, vocabulary, first_columns(play.rollout, count)), play.log_prob[:, :count]

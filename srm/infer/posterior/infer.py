@@ -21,21 +21,14 @@ from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
+from srm.infer.posterior.record import HoleSummary, PressedAtom
+from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, draw
 from srm.infer.posterior.slices import prior_walkers
-from srm.infer.posterior.summary import (
-    HoleSummary,
-    PressedAtom,
-    Tradeoff,
-    pressed_atoms,
-    summarise,
-    tradeoffs,
-)
-from srm.infer.project import Polytope
-from srm.infer.variational import tidy
-from srm.infer.whole import whole_holes
-from srm.machine.check import Forbidden, forbid_farming, with_atoms
-from srm.machine.model import Constraint, Machine
+from srm.infer.posterior.summary import Tradeoff, pressed_atoms, summarise, tradeoffs
+from srm.infer.rounding import tidied
+from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.task.table import Task
 from srm.task.vocabulary import Vocabulary
 from srm.task.worlds import Worlds, gather
@@ -77,11 +70,6 @@ class Posterior:
         return self.machine.concretize(self.values, {hole.name: round(hole.spread, 4) for hole in self.holes})
 
 
-def tidied(machine: Machine, constraint: Constraint | None, point: Floats) -> Floats:
-    """The point [H] with few decimals and whole numbers where they are asked for, inside the constraint."""
-    return tidy(Polytope.of(machine, constraint), point, whole_holes(machine))
-
-
 def unfarmable(
     machine: Machine, constraint: Constraint | None, vocabulary: Vocabulary
 ) -> tuple[Constraint | None, Forbidden]:
@@ -109,36 +97,24 @@ def infer(
     if not allow_farming:
         constraint, forbidden = unfarmable(machine, constraint, vocabulary)
     evidence = Evidence.of(Program(machine, vocabulary.words), vocabulary, demonstrated, tuple(plays))
-    prior = Prior.of(machine, constraint)
-    density = Density(evidence, config)
-    draws = draw(prior, density, config, stream(seed, "posterior"))
-    at = paying_point(machine, constraint, forbidden, prior, density, draws, stream(seed, "peak"))
-    return assemble(machine, constraint, forbidden, prior, density, draws, at, seed)
+    target = Target(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
+    draws = draw(target.prior, target.density, config, stream(seed, "posterior"))
+    return assemble(target, draws, paying_point(target, draws, stream(seed, "peak")), seed)
 
 
-def assemble(
-    machine: Machine,
-    constraint: Constraint | None,
-    forbidden: Forbidden,
-    prior: Prior,
-    density: Density,
-    draws: Draws,
-    at: Floats,
-    seed: int,
-) -> Posterior:
+def assemble(target: Target, draws: Draws, at: Floats, seed: int) -> Posterior:
     """The posterior with all that its draws say; `at` [D] is its peak."""
-    before = prior_draws(prior, seed)
-    evidence = density.evidence
+    before, evidence = prior_draws(target.prior, seed), target.density.evidence
     return Posterior(
-        machine,
-        constraint,
-        forbidden,
+        target.machine,
+        target.constraint,
+        target.forbidden,
         draws,
         before,
-        tidied(machine, constraint, at[:-1]),
-        summarise(machine, constraint, prior, before, density, draws),
-        pressed_atoms(machine, constraint, before, density, at),
-        tradeoffs(machine, draws),
+        tidied(target.machine, target.constraint, at[:-1]),
+        summarise(target, before, draws),
+        pressed_atoms(target, before, at),
+        tradeoffs(target.machine, draws),
         evidence.demonstrations.valid.shape[1],
         evidence.demonstrations.steps,
         sum(side.steps for side in evidence.plays),
@@ -148,7 +124,7 @@ def assemble(
 def prior_draws(prior: Prior, seed: int) -> Floats:
     """[S, H]."""
     walkers = prior_walkers(prior, *PRIOR_DRAWS, stream(seed, "prior"))
-    return prior.shown(walkers.reshape(-1, prior.dimensions))[:, :-1]
+    return prior.rounded(walkers.reshape(-1, prior.dimensions))[:, :-1]
 
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:

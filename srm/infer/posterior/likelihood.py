@@ -40,7 +40,7 @@ def softplus(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class StepLikelihood:
     """log D of demonstrated steps and log (1 - D) of played ones, each a term with its weight."""
 
     column: npt.NDArray[np.intp]  # [n] of the pays laid side by side
@@ -53,27 +53,31 @@ class Steps:
     demonstrated: int  # the first so many terms are of demonstrations
 
     @staticmethod
-    def of(evidence: Evidence, temper: float) -> Steps:
+    def of(evidence: Evidence, temper: float) -> StepLikelihood:
         """Each demonstration, and as much of play, counts for `temper` steps."""
-        shown, policies = evidence.demonstrations, len(evidence.plays)
-        entries, demonstrations = len(shown.residual.entries), shown.valid.shape[1]
-        each = temper * demonstrations / (policies * shown.steps)  # weight of a demonstrated step
+        demonstrations, policies = evidence.demonstrations, len(evidence.plays)
+        entries, count = len(demonstrations.residual.entries), demonstrations.valid.shape[1]
+        each = temper * count / (policies * demonstrations.steps)  # weight of a demonstrated step
         parts: list[tuple[np.ndarray, Floats, float, float]] = []  # columns, log-probabilities, sign, weight
         silent: list[tuple[Floats, Floats, float]] = []
-        offset = entries
+
+        # Demonstrated steps, once for each policy
         for log_prob in evidence.demonstrated_log_probs:
-            parts.append((np.arange(entries), shown.at(log_prob), 1.0, each))
-            groups, counts = shown.silent(log_prob)
+            parts.append((np.arange(entries), demonstrations.at(log_prob), 1.0, each))
+            groups, counts = demonstrations.silent(log_prob)
             silent.append((groups, counts * each, 1.0))
-        demonstrated = entries * len(evidence.plays)
+
+        # Played steps
+        offset = entries
         for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True):
-            weight = each * shown.steps / max(1, side.steps)
+            weight = each * demonstrations.steps / max(1, side.steps)
             columns = offset + np.arange(len(side.residual.entries))
             parts.append((columns, side.at(log_prob), -1.0, weight))
             groups, counts = side.silent(log_prob)
             silent.append((groups, counts * weight, -1.0))
             offset += len(columns)
-        return Steps(
+
+        return StepLikelihood(
             np.concatenate([columns for columns, *_ in parts]),
             np.concatenate([log_prob for _, log_prob, *_ in parts]),
             np.concatenate([np.full(len(columns), sign) for columns, _, sign, _ in parts]),
@@ -81,7 +85,7 @@ class Steps:
             np.concatenate([groups for groups, *_ in silent]),
             np.concatenate([np.full(len(groups), sign) for groups, _, sign in silent]),
             np.concatenate([weights for _, weights, _ in silent]),
-            demonstrated,
+            entries * policies,
         )
 
     def terms(self, pays: list[Floats], c: Floats) -> Floats:
@@ -98,7 +102,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class TotalLikelihood:
     """Each demonstration out-earns the whole episodes of every policy; the policy that comes nearest decides.
 
     The strongest rival rather than the mean of all: a policy that has found a way to be paid is not outvoted by random play.
@@ -107,20 +111,20 @@ class Totals:
     sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
 
     @staticmethod
-    def of(evidence: Evidence) -> Totals:
-        return Totals(tuple(side.totals() for side in evidence.sides))
+    def of(evidence: Evidence) -> TotalLikelihood:
+        return TotalLikelihood(tuple(side.totals() for side in evidence.sides))
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))  # [K, M], [K, J]
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))  # [K, M], [K, J]
         met = [totals for totals in played if totals.shape[1]]
         if not met:
             return np.zeros(len(c))
-        lost = [softplus(totals[:, None, :] - shown[:, :, None]).mean(axis=2).sum(axis=1) for totals in met]
+        lost = [softplus(totals[:, None, :] - demonstrated[:, :, None]).mean(axis=2).sum(axis=1) for totals in met]
         return -np.max(lost, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectories:
+class TrajectoryLikelihood:
     """Which episode is the demonstration, among it and the whole episodes of a policy."""
 
     sums: tuple[Floats, ...]  # of each side, [N, whole episodes]
@@ -128,9 +132,9 @@ class Trajectories:
     demonstrated: tuple[Floats, ...]  # the same of the demonstrations, [M], under each policy
 
     @staticmethod
-    def of(evidence: Evidence) -> Trajectories:
+    def of(evidence: Evidence) -> TrajectoryLikelihood:
         demonstrations = evidence.demonstrations
-        return Trajectories(
+        return TrajectoryLikelihood(
             tuple(side.totals() for side in evidence.sides),
             tuple(
                 -side.episode_log_prob(log_prob)
@@ -140,10 +144,10 @@ class Trajectories:
         )
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        shown, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
         lost = [
-            softplus(_log_sum_exp(totals + theirs)[:, None] - shown - ours).sum(axis=1)
-            for totals, theirs, ours in zip(played, self.played, self.demonstrated, strict=True)
+            softplus(_log_sum_exp(totals + played_surprise)[:, None] - demonstrated - own_surprise).sum(axis=1)
+            for totals, played_surprise, own_surprise in zip(played, self.played, self.demonstrated, strict=True)
             if totals.shape[1]
         ]
         return -np.mean(lost, axis=0) if lost else np.zeros(len(c))

@@ -7,7 +7,7 @@ the policy plays on. A new posterior goes on from where the walkers of the old o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Literal
@@ -18,14 +18,17 @@ from srm.chance import stream
 from srm.errors import RunError, SrmError
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.infer import Posterior, assemble, prior_draws, tidied
+from srm.infer.posterior.infer import Posterior, assemble, prior_draws
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, draw
-from srm.infer.posterior.summary import PressedAtom, pressed_atoms
+from srm.infer.posterior.record import PressedAtom
+from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, draw
+from srm.infer.posterior.summary import pressed_atoms
 from srm.infer.posterior.tape import Tape
-from srm.machine.check import Forbidden
-from srm.machine.model import Constraint, Machine
+from srm.infer.rounding import tidied
+from srm.machine.checks.check import Forbidden
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.settings import Range
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
@@ -59,7 +62,7 @@ class LiveConfig(PosteriorConfig):
 
 
 class LivePosterior(PaysByBelief):
-    """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.loop.infer`."""
+    """Pays rollouts, watches them, and is drawn anew when that is due. Fits `srm.infer.algorithm1.loop.infer`."""
 
     def __init__(
         self,
@@ -77,7 +80,7 @@ class LivePosterior(PaysByBelief):
         self.config, self._seed, self._tape = config, seed, tape
         self._prior = Prior.of(machine, constraint)
         self._plays: list[Play] = []
-        self._density: Density | None = None
+        self._target: Target | None = None
         self._draws: Draws | None = None
         self._walkers: Floats | None = None
         self._peak: Floats | None = None  # [D]
@@ -98,12 +101,6 @@ class LivePosterior(PaysByBelief):
                 self._draw()
             self._believe(stream(self._seed, f"draw {index}"))
 
-    def finish(self) -> dict[str, float]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
     # The posterior
 
     def add(self, play: Play) -> None:
@@ -112,58 +109,49 @@ class LivePosterior(PaysByBelief):
         self._draw()
 
     def _draw(self) -> None:
-        self._density = self._make_density()
+        self._target = self._make_target(self._plays)
         rng = stream(
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
         )
         # The peak needs walkers near it, not converged draws: those are drawn at the end.
         short = replace(self.config, sweeps=NEAR) if self.config.pay == "peak" else self.config
-        self._draws = draw(self._prior, self._density, short, rng, self._walkers)
+        self._draws = draw(self._prior, self._target.density, short, rng, self._walkers)
         self._walkers = self._draws.walkers
         self._believe(rng)
 
-    def _make_density(self) -> Density:
-        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays))
-        return Density(evidence, self.config)
+    def _make_target(self, plays: Sequence[Play]) -> Target:
+        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(plays))
+        return Target(self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config))
 
     def _believe(self, rng: np.random.Generator) -> None:
         assert self._draws is not None
-        assert self._density is not None
+        assert self._target is not None
         draws = self._draws.assignments
         if self.config.pay == "peak":
-            self._peak = self._paying_point(self._draws, rng)
+            self._peak = paying_point(self._target, self._draws, rng)
             point = self._peak[:-1]
         else:
             point = draws.mean(axis=0) if self.config.pay == "mean" else draws[rng.integers(len(draws))]
         point = tidied(self.machine, self.constraint, point)
         self.belief = Belief(point, draws.mean(axis=0), draws.std(axis=0), float(self._draws.idle.mean()))
 
-    def _paying_point(self, draws: Draws, rng: np.random.Generator) -> Floats:
-        assert self._density is not None
-        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density)
-        return paying_point(*parts, draws, rng)
-
     def posterior(self) -> Posterior:
         """What is known at the end, with all that the draws say. It pays what the policy was paid, also after `load`."""
-        assert self._density is not None
+        assert self._target is not None
         rng = stream(self._seed, f"posterior after {len(self._plays)} policies")
-        draws = draw(self._prior, self._density, self.config, rng, self._walkers)
-        parts = (self.machine, self.constraint, self.forbidden, self._prior, self._density, draws)
+        draws = draw(self._prior, self._target.density, self.config, rng, self._walkers)
         if self._peak is None:
-            self._peak = self._paying_point(draws, rng)
-        known = assemble(*parts, self._peak, self._seed)
+            self._peak = paying_point(self._target, draws, rng)
+        known = assemble(self._target, draws, self._peak, self._seed)
         return replace(known, point=self.belief.mode, pressed=known.pressed or self._pressed_at_first())
 
     def _pressed_at_first(self) -> tuple[PressedAtom, ...]:
         """Against what the demonstrations press beside random play: a policy that was kept from it, or that farmed, hides it again."""
-        density = Density(
-            Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(self._plays[:1])), self.config
-        )
+        target = self._make_target(self._plays[:1])
         rng = stream(self._seed, "pressed")
-        draws = draw(self._prior, density, replace(self.config, sweeps=NEAR), rng, self._walkers)
-        at = paying_point(self.machine, self.constraint, self.forbidden, self._prior, density, draws, rng)
-        before = prior_draws(self._prior, self._seed)
-        return pressed_atoms(self.machine, self.constraint, before, density, at)
+        draws = draw(self._prior, target.density, replace(self.config, sweeps=NEAR), rng, self._walkers)
+        at = paying_point(target, draws, rng)
+        return pressed_atoms(target, prior_draws(self._prior, self._seed), at)
 
     # Files
 
@@ -188,7 +176,7 @@ class LivePosterior(PaysByBelief):
             self.belief = Belief(mode, mean, spread, float(arrays["belief.idle"]))
             count = 1 + max(int(name.split(".")[1]) for name in arrays if name.startswith("play."))
             self._plays = [_play_of(arrays, f"play.{number}.") for number in range(count)]
-            self._density = self._make_density()
+            self._target = self._make_target(self._plays)
         except (KeyError, IndexError, ValueError, TypeError, SrmError) as problem:
             raise RunError(f"these arrays hold no posterior of {self.machine.name}: {problem}") from None
         holes = self._prior.dimensions - 1

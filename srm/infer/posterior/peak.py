@@ -24,13 +24,14 @@ import numpy as np
 
 from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
-from srm.infer.posterior.evidence import Side
+from srm.infer.hole_uses import paid_holes
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Density, Draws
+from srm.infer.posterior.sample import Draws, Target
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
-from srm.infer.posterior.summary import paid_holes, preferring_small
-from srm.machine.check import Forbidden, with_atoms
-from srm.machine.model import Atom, Constraint, Machine
+from srm.infer.posterior.summary import preferring_small
+from srm.machine.checks.check import with_atoms
+from srm.machine.holes import Atom, Constraint
+from srm.machine.model import Machine
 from srm.machine.terms import HoleTerm, Number
 
 POWERS = 2.0 ** np.arange(9)
@@ -39,28 +40,20 @@ LEVEL = 0.1  # log-density within which walkers count as at the peak
 ON_AN_ATOM = 0.01  # pay
 
 
-def paying_point(
-    machine: Machine,
-    constraint: Constraint | None,
-    forbidden: Forbidden,
-    prior: Prior,
-    density: Density,
-    draws: Draws,
-    rng: np.random.Generator,
-) -> Floats:
+def paying_point(target: Target, draws: Draws, rng: np.random.Generator) -> Floats:
     """The peak [D], with no loop's first hole paid below 0 because an atom against farming holds it back."""
-    full = density.in_full()
-    at = peak(machine, prior, full, draws.walkers, rng)
+    machine, full = target.machine, target.density.in_full()
+    at = peak(machine, target.prior, full, draws.walkers, rng)
     first = [
         hole
-        for hole in _held_back_first(machine, forbidden, density.evidence.demonstrations, at[:-1])
+        for hole in _held_back_first(target, at[:-1])
         if at[hole] < 0 and machine.hole_names[hole] in paid_holes(machine)
     ]
     if not first:
         return at
     atoms = [Atom((HoleTerm(machine.hole_names[hole]),), ">=", Number(0.0)) for hole in first]
     try:
-        kept = Prior.of(machine, with_atoms(constraint, atoms))
+        kept = Prior.of(machine, with_atoms(target.constraint, atoms))
     except AssignmentError:  # the designer's constraint, or a space, wants it below 0
         return at
     ensembles, size, _ = draws.walkers.shape
@@ -68,10 +61,11 @@ def paying_point(
     return peak(machine, kept, full, walkers, rng)
 
 
-def _held_back_first(machine: Machine, forbidden: Forbidden, demonstrations: Side, at: Floats) -> list[int]:
+def _held_back_first(target: Target, at: Floats) -> list[int]:
     """Of each atom against farming on which the point [H] lies: the hole that demonstrations are paid first."""
-    a, b, _ = linear(machine, Constraint(forbidden.atoms, "farming"))
-    spaces = len(machine.rows(None))
+    demonstrations = target.density.evidence.demonstrations
+    a, b, _ = linear(target.machine, Constraint(target.forbidden.atoms, "farming"))
+    spaces = len(target.machine.rows(None))
     on = [row for row, bound in zip(a[spaces:], b[spaces:], strict=True) if bound - row @ at < ON_AN_ATOM]
     if not on:
         return []
@@ -97,8 +91,8 @@ def peak(machine: Machine, prior: Prior, full: LogDensity, start: Floats, rng: n
         return power * preferred(x)
 
     for power in POWERS:  # noqa: B007  (`raised` reads it)
-        values = raised(prior.shown(walkers[0]))[None]
+        values = raised(prior.rounded(walkers[0]))[None]
         for _ in range(SWEEPS):
             sweep(prior, raised, walkers, values, rng)
     best = values[0] >= values.max() - power * LEVEL
-    return prior.shown(walkers[0])[best].mean(axis=0)
+    return prior.rounded(walkers[0])[best].mean(axis=0)

@@ -20,8 +20,9 @@ from scipy.optimize import linprog
 from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
 from srm.infer.project import Polytope
-from srm.infer.whole import pin, whole_holes
-from srm.machine.model import DEFAULT_SPACE, Constraint, Machine, Space
+from srm.infer.rounding import pin, whole_holes
+from srm.machine.holes import DEFAULT_SPACE, Constraint, Space
+from srm.machine.model import Machine
 
 Floats = npt.NDArray[np.float64]
 IDLE_SPACE = Space(-10.0, 10.0)  # of c, which lines pay up with log-probabilities: wide enough never to bind
@@ -67,25 +68,25 @@ class Prior:
     def dimensions(self) -> int:
         return len(self.centre)
 
-    def shown(self, x: Floats) -> Floats:
+    def rounded(self, x: Floats) -> Floats:
         """The points [K, D] as the machine sees them: whole-number holes rounded."""
         if not self.whole.any():
             return x
-        rounded = np.where(self.whole, np.round(x), x)
-        return rounded + (x - rounded) @ self.lift.T
+        nearest = np.where(self.whole, np.round(x), x)
+        return nearest + (x - nearest) @ self.lift.T
 
-    def inside(self, shown: Floats) -> npt.NDArray[np.bool_]:
+    def inside(self, rounded: Floats) -> npt.NDArray[np.bool_]:
         """Whether the atoms that depend on whole-number holes are kept, [K]."""
-        return np.all(shown @ self.checked_a.T <= self.checked_b + 1e-9, axis=1)
+        return np.all(rounded @ self.checked_a.T <= self.checked_b + 1e-9, axis=1)
 
     def chords(self, x: Floats, direction: Floats) -> tuple[Floats, Floats]:
         """The interval of t within which x + t * direction keeps every inequality: low [K] <= 0 <= high [K]."""
         room = np.maximum(self.b - x @ self.a.T, 0.0)  # [K, J]
-        slope = direction @ self.a.T
+        approach = direction @ self.a.T  # [K, J] how fast each bound comes nearer
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = room / slope
-        high = np.where(slope > 1e-14, t, np.inf).min(axis=1)
-        low = np.where(slope < -1e-14, t, -np.inf).max(axis=1)
+            t = room / approach
+        high = np.where(approach > 1e-14, t, np.inf).min(axis=1)
+        low = np.where(approach < -1e-14, t, -np.inf).max(axis=1)
         return low, high
 
 
@@ -119,10 +120,10 @@ def _rows(machine: Machine, constraint: Constraint | None) -> tuple[Floats, Floa
 
 def _independent(e: Floats, f: Floats, machine: Machine, constraint: Constraint | None) -> tuple[Floats, Floats]:
     """The same equalities without those that follow from others, which a solver may take for a contradiction."""
-    left, sizes, right = np.linalg.svd(e, full_matrices=False)
+    u, sizes, v = np.linalg.svd(e, full_matrices=False)
     kept = sizes > 1e-9 * sizes.max(initial=0.0)
-    rows = right[kept]
-    bounds = (left[:, kept].T @ f) / sizes[kept]
+    rows = v[kept]
+    bounds = (u[:, kept].T @ f) / sizes[kept]
     if np.abs(e @ (rows.T @ bounds) - f).max(initial=0.0) > 1e-6:
         raise _empty(machine, constraint)
     return rows, bounds

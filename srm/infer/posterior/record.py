@@ -24,13 +24,16 @@ class AddedAtom:
 
 
 @dataclass(frozen=True)
-class StepRecord:
-    """A demonstrated step that decided a hole; events and rule where the demonstrations were at hand."""
+class DecidingStep:
+    """A demonstrated step and what it moved a hole's mean by; the first of those that weigh the same.
+
+    It has its events and its rule where the demonstrations were at hand.
+    """
 
     demonstration: int
     step: int
-    weight: float  # how much lower the hole's mean would be without it
-    alike: int = 1  # steps that weigh as much, this one among them
+    weight: float  # how much lower the hole's mean would be without it, to first order
+    alike: int = 1  # steps that weigh as much, this one among them: the same rule, met the same way
     events: tuple[str, ...] = ()
     rule: str = ""
     text: str = ""  # of the rule
@@ -41,26 +44,32 @@ class StepRecord:
 
 
 @dataclass(frozen=True)
-class HoleRecord:
-    """A hole: the value that pays, what is known of it, and histograms of the draws before and after the evidence."""
+class HoleSummary:
+    """What is known of one hole."""
 
     name: str
-    value: float
     mean: float
-    spread: float
+    spread: float  # standard deviation
     low: float  # of the 90 % interval
     high: float
     prior_mean: float
     prior_spread: float
     ratio: float | None  # to the largest hole that is paid; None: a threshold, which has a scale of its own
-    narrower: float  # share of the prior's spread that the evidence took away
-    set_by: str
+    narrower: float  # 1 - spread / spread of the prior, at least 0: the share that the evidence took away
+    set_by: str  # one of SET_BY
     r_hat: float | None  # None: not finite
     effective: float | None
+    steps: tuple[DecidingStep, ...]
+
+
+@dataclass(frozen=True)
+class HoleRecord(HoleSummary):
+    """The same with the value that pays, and histograms of the draws before and after the evidence."""
+
+    value: float
     extent: tuple[float, ...]  # of the bins, which have one width
     drawn: tuple[int, ...]  # draws of the posterior in each bin
     before: tuple[int, ...]  # draws of the prior
-    steps: tuple[StepRecord, ...]
 
     def __post_init__(self) -> None:
         _refuse_unnamed(self.name)
@@ -79,8 +88,8 @@ class HoleRecord:
 
 
 @dataclass(frozen=True)
-class PressedRecord:
-    """An atom that the evidence would break."""
+class PressedAtom:
+    """An atom that the evidence would break: the posterior sits on it."""
 
     text: str
     gain: float  # log-odds beyond it
@@ -127,7 +136,7 @@ class Summary:
     added: tuple[AddedAtom, ...]
     unproved: tuple[str, ...]
     holes: tuple[HoleRecord, ...]
-    pressed: tuple[PressedRecord, ...]
+    pressed: tuple[PressedAtom, ...]
     tradeoffs: tuple[PairRecord, ...]
     convergence: Convergence
     demonstrations: int

@@ -19,9 +19,12 @@ import numpy as np
 
 from srm.infer.posterior.diagnostics import effective_size, r_hat
 from srm.infer.posterior.evidence import Evidence
-from srm.infer.posterior.likelihood import Likelihood, Steps, Totals, Trajectories
+from srm.infer.posterior.likelihood import Likelihood, StepLikelihood, TotalLikelihood, TrajectoryLikelihood
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
+from srm.machine.checks.check import Forbidden
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, Range
 
 LARGEST_R_HAT = 1.01
@@ -82,17 +85,18 @@ class Density:
     def __init__(self, evidence: Evidence, config: PosteriorConfig) -> None:
         self.evidence, self.config = evidence, config
         kinds: dict[str, Callable[[Evidence], Likelihood]] = {
-            "steps": partial(Steps.of, temper=config.temper),
-            "totals": Totals.of,
-            "trajectories": Trajectories.of,
+            "steps": partial(StepLikelihood.of, temper=config.temper),
+            "totals": TotalLikelihood.of,
+            "trajectories": TrajectoryLikelihood.of,
         }
         names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
         self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
 
     def in_full(self) -> Density:
         """The same with every step of a demonstration counted as evidence of its own."""
-        shown = self.evidence.demonstrations
-        return Density(self.evidence, replace(self.config, temper=shown.steps / shown.valid.shape[1]))
+        demonstrations = self.evidence.demonstrations
+        steps = demonstrations.steps / demonstrations.valid.shape[1]
+        return Density(self.evidence, replace(self.config, temper=steps))
 
     def pays(self, assignments: Floats) -> list[Floats]:
         return [side.pay(assignments) for side in self.evidence.sides]
@@ -105,6 +109,17 @@ class Density:
         return total
 
 
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is sampled: the holes of a machine, by prior and evidence."""
+
+    machine: Machine  # with its holes open
+    constraint: Constraint | None  # with the atoms that forbid farming
+    forbidden: Forbidden
+    prior: Prior
+    density: Density
+
+
 def draw(
     prior: Prior, density: LogDensity, config: PosteriorConfig, rng: np.random.Generator, start: Floats | None = None
 ) -> Draws:
@@ -112,21 +127,25 @@ def draw(
     walkers = (
         prior_walkers(prior, config.ensembles, config.size(prior.dimensions), rng) if start is None else start.copy()
     )
-    shown = prior.shown(walkers.reshape(-1, prior.dimensions))
-    values = density(shown).reshape(walkers.shape[:2])
+    values = density(prior.rounded(walkers.reshape(-1, prior.dimensions))).reshape(walkers.shape[:2])
     history: list[Floats] = []
     look = min(config.first_look, config.sweeps)
     while True:
+        # Sweep
         while len(history) < look:
             sweep(prior, density, walkers, values, rng)
             history.append(walkers.copy())
         look = min(look + max(1, look // 3), config.sweeps)
+
+        # Compare the second halves of the ensembles
         kept = np.stack(history[len(history) // 2 :])  # [S, C, W, D]
         by_hole = np.moveaxis(kept[:: 1 + len(kept) // COMPARED], 0, -1)  # [C, W, D, S]
         holes = range(prior.dimensions - 1)
         hats = np.array([r_hat(by_hole[:, :, hole]) for hole in holes])
         sizes = np.array([effective_size(by_hole[:, :, hole]) for hole in holes])
-        points = prior.shown(kept.reshape(-1, prior.dimensions))
+
+        # Enough?
+        points = prior.rounded(kept.reshape(-1, prior.dimensions))
         draws = Draws(points[:, :-1], points[:, -1], hats, sizes, len(history), walkers)
         if draws.converged or len(history) >= config.sweeps:
             return draws

@@ -64,16 +64,19 @@ def _slice(
     for _ in range(MOST_SHRINKS):
         if len(waiting) == 0:
             break
+        # Try a point of what is left of each chord
         t = low[waiting] + rng.random(len(waiting)) * (high - low)[waiting]
         candidates = x[waiting] + t[:, None] * direction[waiting]
-        shown = prior.shown(candidates)
-        inside = prior.inside(shown)
-        found = np.full(len(waiting), -np.inf)
+        rounded = prior.rounded(candidates)
+        inside = prior.inside(rounded)
+        values = np.full(len(waiting), -np.inf)
         if inside.any():  # only there: outside its constraint a machine may contradict itself
-            found[inside] = density(shown[inside])
-        accepted = found >= height[waiting]
+            values[inside] = density(rounded[inside])
+
+        # Take it, or shrink the chord towards where the walker stands
+        accepted = values >= height[waiting]
         done = waiting[accepted]
-        moved[done], moved_value[done] = candidates[accepted], found[accepted]
+        moved[done], moved_value[done] = candidates[accepted], values[accepted]
         below = t < 0
         low[waiting] = np.where(~accepted & below, t, low[waiting])
         high[waiting] = np.where(~accepted & ~below, t, high[waiting])

@@ -27,18 +27,9 @@ from srm.evaluate.trace import trace
 from srm.extras import require
 from srm.infer.posterior.infer import Posterior
 from srm.infer.posterior.prior import Floats, spaces
-from srm.infer.posterior.record import (
-    KIND,
-    AddedAtom,
-    Convergence,
-    HoleRecord,
-    PairRecord,
-    PressedRecord,
-    StepRecord,
-    Summary,
-)
+from srm.infer.posterior.record import KIND, AddedAtom, Convergence, HoleRecord, HoleSummary, PairRecord, Summary
 from srm.infer.posterior.sample import LARGEST_R_HAT, LEAST_DRAWS
-from srm.infer.posterior.summary import HoleSummary
+from srm.infer.posterior.summary import finite
 from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Trajectory
 
@@ -63,20 +54,20 @@ def summary_of(
         AddedAtom(str(replace(atom, label=None)), atom.label or "", loop)
         for atom, loop in zip(forbidden.atoms, forbidden.loops, strict=True)
     )
-    steps = _steps(posterior, vocabulary, trajectories) if vocabulary else {}
+    moments = _moments(posterior, vocabulary, trajectories) if vocabulary else {}
     return Summary(
         posterior.machine.name,
         posterior.constraint.name if posterior.constraint else None,
         added,
         forbidden.unproved,
-        tuple(_hole(posterior, i, hole, steps) for i, hole in enumerate(posterior.holes)),
-        tuple(PressedRecord(**vars(atom)) for atom in posterior.pressed),
+        tuple(_hole(posterior, i, hole, moments) for i, hole in enumerate(posterior.holes)),
+        posterior.pressed,
         _pairs(posterior),
         Convergence(
             posterior.converged,
             draws.sweeps,
-            _finite(draws.r_hat.max(initial=0.0)),
-            _finite(draws.effective.min(initial=np.inf)),
+            finite(draws.r_hat.max(initial=0.0)),
+            finite(draws.effective.min(initial=np.inf)),
             LARGEST_R_HAT,
             float(LEAST_DRAWS),
         ),
@@ -86,30 +77,18 @@ def summary_of(
     )
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _hole(posterior: Posterior, index: int, hole: HoleSummary, steps: dict[tuple[int, int], StepRecord]) -> HoleRecord:
+def _hole(
+    posterior: Posterior, index: int, hole: HoleSummary, moments: dict[tuple[int, int], dict[str, Any]]
+) -> HoleRecord:
     after, before = posterior.draws.assignments[:, index], posterior.prior_draws[:, index]
     edges = _edges(np.concatenate([after, before]), spaces(posterior.machine)[index].whole)
-    fields = {name: value for name, value in vars(hole).items() if name not in ("steps", "r_hat", "effective")}
+    steps = tuple(replace(step, **moments.get((step.demonstration, step.step), {})) for step in hole.steps)
     return HoleRecord(
-        **fields,
+        **(vars(hole) | {"steps": steps}),
         value=float(posterior.values[hole.name]),
-        r_hat=_finite(hole.r_hat),
-        effective=_finite(hole.effective),
         extent=_ends(edges),
         drawn=tuple(np.histogram(after, edges)[0].tolist()),
         before=tuple(np.histogram(before, edges)[0].tolist()),
-        steps=tuple(
-            replace(
-                steps.get((step.demonstration, step.step), StepRecord(step.demonstration, step.step, 0.0)),
-                weight=step.weight,
-                alike=step.alike,
-            )
-            for step in hole.steps
-        ),
     )
 
 
@@ -139,22 +118,22 @@ def _pairs(posterior: Posterior) -> tuple[PairRecord, ...]:
     return tuple(listed)
 
 
-def _steps(
+def _moments(
     posterior: Posterior, vocabulary: Vocabulary, trajectories: Sequence[Trajectory]
-) -> dict[tuple[int, int], StepRecord]:
-    """What happened at the steps that decided a hole, under the values that pay."""
+) -> dict[tuple[int, int], dict[str, Any]]:
+    """What happened at the steps that decided a hole, under the values that pay: the last fields of a `DecidingStep`."""
     machine = posterior.concrete
     rules = {label: str(replace(rule, name=None)) for _, rule, label in machine.rules}
     wanted = {(step.demonstration, step.step) for hole in posterior.holes for step in hole.steps}
-    found = {}
+    moments: dict[tuple[int, int], dict[str, Any]] = {}
     for index in sorted({demonstration for demonstration, _ in wanted}):
         traced = trace(machine, vocabulary, trajectories[index], machine.values())
         for step in (step for demonstration, step in wanted if demonstration == index):
             moment = traced.steps[step]
-            events = tuple(map(str, moment.happened))
             rule = moment.fired.rule if moment.fired else ""
-            found[index, step] = StepRecord(index, step, 0.0, events=events, rule=rule, text=rules.get(rule, ""))
-    return found
+            events = tuple(map(str, moment.happened))
+            moments[index, step] = {"events": events, "rule": rule, "text": rules.get(rule, "")}
+    return moments
 
 
 # Draws

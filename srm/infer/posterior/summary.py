@@ -9,6 +9,7 @@ covariance of the hole with that step's log-likelihood: by so much would the hol
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,59 +17,24 @@ import numpy.typing as npt
 
 from srm.evaluate.batched import linear
 from srm.evaluate.reference import Ambiguous
-from srm.infer.posterior.likelihood import Steps
-from srm.infer.posterior.prior import Floats, Prior, spaces
-from srm.infer.posterior.sample import Density, Draws
+from srm.infer.hole_uses import paid_holes, read_holes
+from srm.infer.posterior.likelihood import StepLikelihood
+from srm.infer.posterior.prior import Floats, spaces
+from srm.infer.posterior.record import DecidingStep, HoleSummary, PressedAtom
+from srm.infer.posterior.sample import Density, Draws, Target
 from srm.infer.posterior.slices import LogDensity
-from srm.machine.checks.constraint import row_text
-from srm.machine.model import Constraint, Machine
-from srm.machine.terms import Compare, parts
+from srm.machine.checks.core.constraint import row_text
+from srm.machine.model import Machine
 
 INTERVAL = (0.05, 0.95)
 EXCHANGED = 128  # draws between which a hole is exchanged
+WEIGHED = 1000  # draws by which demonstrated steps are weighed
 STEPS_OF_A_HOLE = 5  # kinds of steps that decided it most
 LEAST_CORRELATION = 0.15  # of a hole with a step: three standard errors of the fewest draws that count as converged
 NOTHING_SAID = 0.05  # narrower by less than this, and moved by less than that many prior spreads twice over: no news
 ON_AN_ATOM = 0.1  # of the prior's spread: so near to an atom the peak lies on it
 BEYOND = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the prior's spread: how far the peak is moved across an atom
 PRESSED = 1.5  # that much more likely (log-odds) beyond it, 4 to 1; parts that share a budget gain about 1
-
-
-@dataclass(frozen=True)
-class DecidingStep:
-    """A demonstrated step and the hole's mean it accounts for; the first of those that weigh the same."""
-
-    demonstration: int
-    step: int
-    weight: float  # how much lower the hole's mean would be without it, to first order
-    alike: int = 1  # steps that weigh as much, this one among them: the same rule, met the same way
-
-
-@dataclass(frozen=True)
-class HoleSummary:
-    """What is known of one hole."""
-
-    name: str
-    mean: float
-    spread: float  # standard deviation
-    low: float  # of the 90 % interval
-    high: float
-    prior_mean: float
-    prior_spread: float
-    ratio: float | None  # to the largest hole that is paid; None: a threshold, which has a scale of its own
-    narrower: float  # 1 - spread / spread of the prior, at least 0: the share that the evidence took away
-    set_by: str  # "demonstrations", "play", "constraint", "prior" or "nothing reads it"
-    r_hat: float
-    effective: float
-    steps: tuple[DecidingStep, ...]
-
-
-@dataclass(frozen=True)
-class PressedAtom:
-    """An atom that the evidence would break: the posterior sits on it."""
-
-    text: str
-    gain: float  # log-odds beyond it
 
 
 @dataclass(frozen=True)
@@ -80,58 +46,60 @@ class Tradeoff:
     correlation: float
 
 
-def summarise(
-    machine: Machine, constraint: Constraint | None, prior: Prior, before: Floats, density: Density, draws: Draws
-) -> tuple[HoleSummary, ...]:
+def summarise(target: Target, before: Floats, draws: Draws) -> tuple[HoleSummary, ...]:
     """One summary a hole; `before` [S, H] are draws of the prior."""
-    x = draws.assignments
+    machine, x = target.machine, draws.assignments
+    paid, read = paid_holes(machine), read_holes(machine)
+    demonstrated, played = exchange(target.density, draws)
+    steps = deciding_steps(target.density, draws)
+
+    # Before and after
     means, spreads = x.mean(axis=0), x.std(axis=0)
-    paid = paid_holes(machine)
+    lows, highs = np.quantile(x, INTERVAL, axis=0)
+    prior_means, prior_spreads = np.array([(hole.mean(), hole.std()) for hole in before.T]).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        narrower = np.where(prior_spreads > 0, np.maximum(0.0, 1 - spreads / prior_spreads), 0.0)
+        moved = np.where(prior_spreads > 0, np.abs(means - prior_means) / prior_spreads, 0.0)
     largest = max(
-        (abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid), default=0.0
+        [abs(mean) for mean, name in zip(means, machine.hole_names, strict=True) if name in paid], default=0.0
     )
-    shown, played = exchange(density, draws)
-    decided = deciding_steps(density, draws)
-    listed = []
+
+    # Hole by hole
+    summaries = []
     for i, name in enumerate(machine.hole_names):
-        low, high = np.quantile(x[:, i], INTERVAL)
-        was, were = float(before[:, i].mean()), float(before[:, i].std())
-        narrower = max(0.0, 1 - spreads[i] / were) if were > 0 else 0.0
-        moved = abs(means[i] - was) / were if were > 0 else 0.0
-        listed.append(
-            HoleSummary(
-                name,
-                float(means[i]),
-                float(spreads[i]),
-                float(low),
-                float(high),
-                was,
-                were,
-                float(means[i] / largest) if name in paid and largest > 0 else None,
-                float(narrower),
-                _set_by(
-                    shown[i],
-                    played[i],
-                    narrower,
-                    moved,
-                    _is_constrained(machine, i, was, were),
-                    name in read_holes(machine),
-                ),
-                float(draws.r_hat[i]),
-                float(draws.effective[i]),
-                decided[i],
-            )
+        constrained = _is_constrained(machine, i, prior_means[i], prior_spreads[i])
+        summary = HoleSummary(
+            name=name,
+            mean=float(means[i]),
+            spread=float(spreads[i]),
+            low=float(lows[i]),
+            high=float(highs[i]),
+            prior_mean=float(prior_means[i]),
+            prior_spread=float(prior_spreads[i]),
+            ratio=float(means[i] / largest) if name in paid and largest > 0 else None,
+            narrower=float(narrower[i]),
+            set_by=_set_by(demonstrated[i], played[i], narrower[i], moved[i], constrained, name in read),
+            r_hat=finite(draws.r_hat[i]),
+            effective=finite(draws.effective[i]),
+            steps=steps[i],
         )
-    return tuple(listed)
+        summaries.append(summary)
+    return tuple(summaries)
 
 
-def _set_by(shown: float, played: float, narrower: float, moved: float, constrained: bool, is_read: bool) -> str:
+def finite(value: float) -> float | None:
+    """None for what no JSON can say."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _set_by(demonstrated: float, played: float, narrower: float, moved: float, constrained: bool, is_read: bool) -> str:
+    """`demonstrated` and `played` are how much the likelihood of either side moves with the hole."""
     if not is_read:
         return "nothing reads it"
     says_nothing = narrower < NOTHING_SAID and moved < 2 * NOTHING_SAID
-    if shown + played <= 0 or says_nothing:
+    if demonstrated + played <= 0 or says_nothing:
         return "constraint" if constrained else "prior"
-    return "demonstrations" if shown >= played else "play"
+    return "demonstrations" if demonstrated >= played else "play"
 
 
 def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> bool:
@@ -140,30 +108,6 @@ def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> 
     width = space.high - space.low + space.whole
     flat = np.sqrt((width**2 - space.whole) / 12)
     return abs(spread - flat) > 0.1 * flat or abs(mean - (space.low + space.high) / 2) > 0.1 * flat
-
-
-def read_holes(machine: Machine) -> frozenset[str]:
-    """Holes that a guard, a pay or hindsight reads."""
-    return paid_holes(machine) | guard_holes(machine)
-
-
-def guard_holes(machine: Machine) -> frozenset[str]:
-    """Holes that a comparison in a guard reads."""
-    sides = (
-        side
-        for _, rule, _ in machine.rules
-        for part in parts(rule.guard)
-        if isinstance(part, Compare)
-        for side in (part.left, part.right)
-    )
-    return frozenset(m.hole for side in sides for m in machine.form(side) if m.hole is not None)
-
-
-def paid_holes(machine: Machine) -> frozenset[str]:
-    """Holes that are paid, also in hindsight."""
-    pays = [rule.pay for _, rule, _ in machine.rules]
-    pays += [change.pay for _, rule, _ in machine.rules if rule.hindsight for change in rule.hindsight.changes]
-    return frozenset(m.hole for pay in pays for m in machine.form(pay) if m.hole is not None)
 
 
 def preferring_small(machine: Machine, density: LogDensity) -> LogDensity:
@@ -175,9 +119,8 @@ def preferring_small(machine: Machine, density: LogDensity) -> LogDensity:
 
 def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
     """How much the log-likelihood of demonstrations [H] and of play [H] moves when a hole alone is exchanged between draws."""
-    rows = _some(draws)
-    x, c = draws.assignments[rows], draws.idle[rows]
-    steps = Steps.of(density.evidence, density.config.temper)
+    x, c = _some(draws, EXCHANGED)
+    steps = StepLikelihood.of(density.evidence, density.config.temper)
     base = steps.terms(density.pays(x), c)
     moved = np.zeros((2, x.shape[1]))
     for hole in range(x.shape[1]):
@@ -204,10 +147,9 @@ def consistent(density: Density, assignments: Floats) -> npt.NDArray[np.bool_]:
 
 def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, ...]]:
     """For each hole the kinds of demonstrated steps that weigh most together."""
-    rows = np.linspace(0, len(draws.assignments) - 1, min(1000, len(draws.assignments))).astype(np.intp)
-    x, c = draws.assignments[rows], draws.idle[rows]
+    x, c = _some(draws, WEIGHED)
     evidence = density.evidence
-    steps, entries = Steps.of(evidence, density.config.temper), evidence.demonstrations.residual.entries
+    steps, entries = StepLikelihood.of(evidence, density.config.temper), evidence.demonstrations.residual.entries
     terms = steps.terms(density.pays(x), c)[:, : steps.demonstrated]
     by_step = terms.reshape(len(x), len(evidence.plays), -1).sum(axis=1)  # [S, N] of all policies
     weights = (x - x.mean(axis=0)).T @ (by_step - by_step.mean(axis=0)) / len(x)  # [H, N]
@@ -229,16 +171,17 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     return listed
 
 
-def pressed_atoms(
-    machine: Machine, constraint: Constraint | None, before: Floats, density: Density, at: Floats
-) -> tuple[PressedAtom, ...]:
+def pressed_atoms(target: Target, before: Floats, at: Floats) -> tuple[PressedAtom, ...]:
     """Atoms, and ends of assignment spaces, that hold the evidence back, the strongest first.
 
     The peak [D] is moved across each atom that it lies on, straight or along one of the atom's holes, by up to one spread of the prior;
     if what the peak is the peak of gains by that, the atom is what stops it.
     """
-    a, b, equality = linear(machine, constraint)
-    rows = machine.rows(constraint)
+    machine, density = target.machine, target.density
+    a, b, equality = linear(machine, target.constraint)
+    rows = machine.rows(target.constraint)
+
+    # Points beyond each atom that the peak lies on
     candidates: list[int] = []  # the row that each point beyond is about
     points = [at]
     for i, row in enumerate(a):
@@ -251,6 +194,8 @@ def pressed_atoms(
             across = np.append(direction / (row @ direction), 0.0)
             points += [at + across * (room + share * width) for share in BEYOND]
             candidates += [i] * len(BEYOND)
+
+    # What is gained there
     values, kept = np.full(len(points), -np.inf), consistent(density, np.array(points)[:, :-1])
     values[kept] = preferring_small(machine, density.in_full())(np.array(points)[kept])
     gains = np.full(len(rows), -np.inf)
@@ -269,5 +214,7 @@ def tradeoffs(machine: Machine, draws: Draws, least: float = 0.3, most: int = 6)
     return tuple(sorted(strong, key=lambda pair: -abs(pair.correlation))[:most])
 
 
-def _some(draws: Draws) -> np.ndarray:
-    return np.linspace(0, len(draws.assignments) - 1, min(EXCHANGED, len(draws.assignments))).astype(np.intp)
+def _some(draws: Draws, most: int) -> tuple[Floats, Floats]:
+    """At most so many draws, evenly chosen: assignments [K, H] and c [K]."""
+    rows = np.linspace(0, len(draws.assignments) - 1, min(most, len(draws.assignments))).astype(np.intp)
+    return draws.assignments[rows], draws.idle[rows]

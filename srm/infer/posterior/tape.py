@@ -43,5 +43,5 @@ class Tape:
         begun[0] = self._begins[0]
         begun[1:] = np.logical_or.accumulate(over, axis=0)[:-1]
         begun |= begun[0]
-        shown = masked(rollout, begun)
-        return Play(shown, log_prob, demonstrated_log_prob) if shown.real.any() else None
+        whole = masked(rollout, begun)
+        return Play(whole, log_prob, demonstrated_log_prob) if whole.real.any() else None

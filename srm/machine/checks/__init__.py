@@ -1,1 +1,1 @@
-"""The questions that `srm.machine.check` asks of a machine, one module for each family."""
+"""The questions that `srm.machine.checks.check` asks of a machine, one module for each family."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
 
-from srm.machine.drawing.panels import Fit, Panel
+from srm.machine.drawing.panels import Fit, NotePanel
 from srm.machine.drawing.pieces import Font, text_width
 
 BETWEEN = 16.0  # panels
@@ -24,7 +24,7 @@ STRETCH = 70.0  # a panel is made higher by no more than this to end in line wit
 
 
 @dataclass(frozen=True)
-class Step:
+class SkylineStep:
     """Part of the skyline: nothing may stand between left and right above bottom."""
 
     left: float
@@ -36,7 +36,7 @@ class Step:
 class Placed:
     x: float
     y: float
-    panel: Panel
+    panel: NotePanel
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Arrangement:
     width: float
     height: float
 
-    def stays_below(self, skyline: Sequence[Step]) -> bool:
+    def stays_below(self, skyline: Sequence[SkylineStep]) -> bool:
         return all(
             p.y >= step.bottom + BELOW or step.right <= p.x or p.x + p.panel.width <= step.left
             for p in self.placed
@@ -53,7 +53,9 @@ class Arrangement:
         )
 
 
-def arrange(panels: Callable[[Fit], list[Panel]], skyline: Sequence[Step], width: float, font: Font) -> Arrangement:
+def arrange(
+    panels: Callable[[Fit], list[NotePanel]], skyline: Sequence[SkylineStep], width: float, font: Font
+) -> Arrangement:
     """`panels` gives the panels for a measure, which is in pixels of that font; `width` is that of the cards."""
     if not panels(Fit(0.0, 1)):
         return Arrangement((), width, max(step.bottom for step in skyline))
@@ -71,7 +73,7 @@ def arrange(panels: Callable[[Fit], list[Panel]], skyline: Sequence[Step], width
     return best.carried_out()
 
 
-def _columns(panels: list[Panel]) -> Iterator[list[list[Panel]]]:
+def _columns(panels: list[NotePanel]) -> Iterator[list[list[NotePanel]]]:
     """Every way to share the panels between two columns, in their order; all in one; each in its own."""
     for sides in product((0, 1), repeat=len(panels)):
         columns = [[panel for panel, side in zip(panels, sides, strict=True) if side == wanted] for wanted in (0, 1)]
@@ -93,7 +95,7 @@ _SHARINGS: tuple[Callable[[int], list[float]], ...] = (
 class _Plan:
     """Columns of panels, with where each begins and how wide it is made."""
 
-    columns: list[list[Panel]]
+    columns: list[list[NotePanel]]
     begins: list[tuple[float, float, float]]  # x, y, width
     width: float
     height: float
@@ -109,16 +111,16 @@ class _Plan:
 
 
 def _plan(
-    columns: list[list[Panel]], skyline: Sequence[Step], least: float, sharing: Callable[[int], list[float]]
+    columns: list[list[NotePanel]], skyline: Sequence[SkylineStep], least: float, sharing: Callable[[int], list[float]]
 ) -> _Plan:
     natural = [max(panel.width for panel in column) for column in columns]
-    taken = sum(natural) + BETWEEN * (len(columns) - 1)
-    width = max(least, taken)
+    needed = sum(natural) + BETWEEN * (len(columns) - 1)
+    width = max(least, needed)
     lowest = max(step.bottom for step in skyline)
     begins: list[tuple[float, float, float]] = []
     x, height = 0.0, lowest
     for column, own, part in zip(columns, natural, sharing(len(columns)), strict=True):
-        wide = own + (width - taken) * part
+        wide = own + (width - needed) * part
         above = max((step.bottom for step in skyline if step.left < x + wide and x < step.right), default=0.0)
         y = (above if above < lowest - WORTH else lowest) + BELOW
         begins.append((x, y, wide))

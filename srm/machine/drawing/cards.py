@@ -45,7 +45,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Row:
+class RuleRow:
     """One rule on its card; `bar` is the extent of the line beside its hindsight."""
 
     label: str
@@ -65,23 +65,23 @@ class Card:
     width: float
     height: float
     title: Text
-    rows: tuple[Row, ...]
+    rows: tuple[RuleRow, ...]
     dividers: tuple[Text, ...]  # `otherwise`, where a tier begins
 
 
 def cards_of(machine: Machine) -> list[Card]:
-    writer = _Writer(machine, lexicon(machine))
+    writer = _CardWriter(machine, lexicon(machine))
     labels = iter([label for _, _, label in machine.rules])  # in the order of nodes and their rules
     return [_card(writer, node, labels) for node in machine.nodes]
 
 
-def _card(writer: _Writer, node: Node, labels: Iterator[str]) -> Card:
+def _card(writer: _CardWriter, node: Node, labels: Iterator[str]) -> Card:
     icon = 20 if node.accepting else 0
     title = Text(PAD + icon, HEADER / 2 + 4.5, (Piece("node", node.name),), NAME)
     machine = writer.machine
     blocks = [writer.block(str(rule.guard), rule.pay, value=value_of(machine, rule.pay)) for rule in node.rules]
     pay_at = _pay_column(blocks, FORMULA)
-    rows: list[Row] = []
+    rows: list[RuleRow] = []
     dividers: list[Text] = []
     y, tier = HEADER + 3, 0
     for rule, block in zip(node.rules, blocks, strict=True):
@@ -132,7 +132,7 @@ def _set(block: Block, x: float, baseline: float, pay_at: float, font: Font) -> 
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _CardWriter:
     machine: Machine
     lexicon: Lexicon
 
@@ -147,7 +147,7 @@ class _Writer:
     def formula(self, text: str) -> Line:
         return typeset(self.lexicon.pieces(text))
 
-    def row(self, rule: Rule, block: Block, label: str, target: str | None, top: float, pay_at: float) -> Row:
+    def row(self, rule: Rule, block: Block, label: str, target: str | None, top: float, pay_at: float) -> RuleRow:
         texts: list[Text] = []
         baseline = top + 17
         if rule.name:
@@ -162,7 +162,7 @@ class _Writer:
             below, bottom = self.hindsight(rule.hindsight, end + LEADING)
             texts += below
             bar, end = (end + 5, bottom + 5), bottom + 3
-        return Row(label, target, top, end + 9 - top, port, tuple(texts), bar)
+        return RuleRow(label, target, top, end + 9 - top, port, tuple(texts), bar)
 
     def hindsight(self, hindsight: Hindsight, baseline: float) -> tuple[list[Text], float]:
         since = f" since {hindsight.since}" if hindsight.since else ""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from srm.machine.drawing.cards import FORMULA
 from srm.machine.drawing.pieces import Lexicon, Line, fold, lexicon, text_width, typeset
 from srm.machine.drawing.values import hole_value, value_of
-from srm.machine.model import Constraint, Machine, Node, Rule
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine, Node, Rule
 
 LETTERS = 64  # of a line, before it is folded
 
 
 def mermaid(machine: Machine, constraint: Constraint | None) -> str:
-    tell = _Teller(machine, lexicon(machine))
+    texts = _Texts(machine, lexicon(machine))
     lines = [
         '%%{init: {"flowchart": {"wrappingWidth": 800}}}%%',  # lines are folded already
         "flowchart LR",
@@ -26,14 +27,14 @@ def mermaid(machine: Machine, constraint: Constraint | None) -> str:
         f"  start(( )) --> {_mermaid_id(machine.start)}",
     ]
     for node in machine.nodes:
-        label = "<br/>".join([f"<b>{node.name}</b>", *map(_entities, tell.staying(node))])
+        label = "<br/>".join([f"<b>{node.name}</b>", *map(_entities, texts.staying(node))])
         left, right = ("([", "])") if node.accepting else ("[", "]")
         lines.append(f'  {_mermaid_id(node.name)}{left}"{label}"{right}')
     for node in machine.nodes:
-        for target, told in tell.leaving(node):
-            label = "<br/>".join(map(_entities, told))
+        for target, rule_lines in texts.leaving(node):
+            label = "<br/>".join(map(_entities, rule_lines))
             lines.append(f'  {_mermaid_id(node.name)} -->|"{label}"| {_mermaid_id(target)}')
-    notes = list(tell.notes(constraint))
+    notes = list(texts.notes(constraint))
     if notes:
         lines.append(f'  notes["{"<br/>".join(map(_entities, notes))}"]')
         lines.append("  style notes text-align:left,font-family:monospace,stroke-dasharray:3 3")
@@ -53,24 +54,24 @@ def _entities(text: str) -> str:
 
 
 def dot(machine: Machine, constraint: Constraint | None) -> str:
-    tell = _Teller(machine, lexicon(machine))
+    texts = _Texts(machine, lexicon(machine))
     lines = [
         f'digraph "{machine.name}" {{',
         "  rankdir=LR; nodesep=0.4; ranksep=0.8;",
         '  node [shape=box, style=rounded, fontname="monospace", fontsize=11];',
         '  edge [fontname="monospace", fontsize=11];',
     ]
-    notes = list(tell.notes(constraint))
+    notes = list(texts.notes(constraint))
     if notes:
         lines.append(f'  graph [labelloc=b, labeljust=l, fontname="monospace", fontsize=10, label={_quoted(notes)}];')
     lines.append('  ""  [shape=point, width=0.12];')
     for node in machine.nodes:
         double = ", peripheries=2" if node.accepting else ""
-        lines.append(f'  "{node.name}" [label={_quoted([node.name, *tell.staying(node)])}{double}];')
+        lines.append(f'  "{node.name}" [label={_quoted([node.name, *texts.staying(node)])}{double}];')
     lines.append(f'  "" -> "{machine.start}";')
     for node in machine.nodes:
-        for target, told in tell.leaving(node):
-            lines.append(f'  "{node.name}" -> "{target}" [label={_quoted(told)}];')
+        for target, rule_lines in texts.leaving(node):
+            lines.append(f'  "{node.name}" -> "{target}" [label={_quoted(rule_lines)}];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -81,7 +82,7 @@ def _quoted(lines: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Teller:
+class _Texts:
     """What both formats say of a machine, in lines."""
 
     machine: Machine

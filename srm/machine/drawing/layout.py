@@ -53,7 +53,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     corners: Mapping[str, Point]  # upper left corner of each box
     widths: Mapping[str, float]  # boxes of one layer are drawn equally wide
     routes: tuple[Route, ...]  # in the order of the links
@@ -73,7 +73,7 @@ class _Lane:
 _Item = str | _Lane
 
 
-def place(boxes: Sequence[Box], links: Sequence[Link], start: str, gap: float = GAP) -> Layout:
+def place(boxes: Sequence[Box], links: Sequence[Link], start: str, gap: float = GAP) -> GraphLayout:
     """`links` must join different boxes."""
     back = _leading_back([box.name for box in boxes], links, start)
     layers = _layers(boxes, [link for index, link in enumerate(links) if index not in back])
@@ -175,9 +175,9 @@ class _Grid:
 
     # Coordinates
 
-    def drawn(self) -> Layout:
-        out = self._tracks("source")
-        into = self._tracks("target")
+    def drawn(self) -> GraphLayout:
+        # From left to right: a layer is as wide as its widest box, with room beside it for links that lead back
+        out, into = self._tracks("source"), self._tracks("target")
         widths = [max((self.boxes[i].width for i in layer if isinstance(i, str)), default=0.0) for layer in self.layers]
         lefts: list[float] = []
         x = self._room(into, 0)
@@ -186,6 +186,8 @@ class _Grid:
             x += width + self._room(out, number)
             if number + 1 < len(widths):
                 x += self.gap + self._room(into, number + 1)
+
+        # From top to bottom
         heights = [sum(map(self._height, layer)) + APART * (len(layer) - 1) for layer in self.layers]
         tops: dict[_Item, float] = {}
         for layer, height in zip(self.layers, heights, strict=True):
@@ -194,6 +196,8 @@ class _Grid:
             for item in layer:
                 tops[item] = y
                 y += self._height(item) + APART
+
+        # Links between them
         frame = _Frame(lefts, widths, tops, max(heights))
         routes = tuple(
             self._below(index, frame, out, into) if index in self.back else self._onward(index, frame)
@@ -202,7 +206,7 @@ class _Grid:
         corners = {name: (lefts[self.layer_of[name]], tops[name]) for name in self.boxes}
         below = max((y for route in routes for _, y in route.points), default=0.0)
         across = {name: widths[self.layer_of[name]] for name in self.boxes}
-        return Layout(corners, across, routes, x, max(frame.bottom, below), len(self.layers))
+        return GraphLayout(corners, across, routes, x, max(frame.bottom, below), len(self.layers))
 
     def _height(self, item: _Item) -> float:
         return LANE if isinstance(item, _Lane) else self.boxes[item].height

@@ -13,7 +13,8 @@ from math import isfinite
 from srm.machine.drawing.cards import LEADING, NOTE, PAD, SMALL, Text
 from srm.machine.drawing.pieces import Font, Line, Piece, fold, lexicon, line_width, text_width, typeset
 from srm.machine.drawing.values import hole_value
-from srm.machine.model import Constraint, Hole, Machine
+from srm.machine.holes import Constraint, Hole
+from srm.machine.model import Machine
 
 HEADING = Font(10.5, mono=False, bold=True)
 TOP = 42.0  # baseline of a panel's first line
@@ -33,7 +34,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Panel:
+class NotePanel:
     title: Text
     width: float
     height: float
@@ -50,15 +51,15 @@ class Fit:
     abreast: int
 
 
-def panels_of(machine: Machine, constraint: Constraint | None) -> Callable[[Fit], list[Panel]]:
+def panels_of(machine: Machine, constraint: Constraint | None) -> Callable[[Fit], list[NotePanel]]:
     """For any fit, the panels there is something to say in: holes, counters, terms, constraint."""
 
     @cache
-    def holes(abreast: int) -> list[Panel]:
+    def holes(abreast: int) -> list[NotePanel]:
         return [_holes(machine, abreast)] if machine.holes else []
 
     @cache
-    def formulas(measure: float) -> list[Panel]:
+    def formulas(measure: float) -> list[NotePanel]:
         return [
             *([_counters(machine, measure)] if machine.counters else []),
             *([_terms(machine, measure)] if machine.terms else []),
@@ -68,14 +69,14 @@ def panels_of(machine: Machine, constraint: Constraint | None) -> Callable[[Fit]
     return lambda fit: holes(fit.abreast) + formulas(fit.measure)
 
 
-def _panel(title: str, texts: list[Text], bars: Sequence[Bar] = (), right: float = 0.0, folds: int = 0) -> Panel:
+def _panel(title: str, texts: list[Text], bars: Sequence[Bar] = (), right: float = 0.0, folds: int = 0) -> NotePanel:
     heading = Text(PAD, 22, (Piece("heading", title),), HEADING)
     width = max([right, heading.right, *(text.right for text in texts)]) + PAD
     bottom = max((text.y for text in texts), default=heading.y)
-    return Panel(heading, width, bottom + PAD, tuple(texts), tuple(bars), folds)
+    return NotePanel(heading, width, bottom + PAD, tuple(texts), tuple(bars), folds)
 
 
-def _holes(machine: Machine, abreast: int) -> Panel:
+def _holes(machine: Machine, abreast: int) -> NotePanel:
     """Names, the spaces that are written, and once they are known the values on one scale; `abreast` of them in a line."""
     title = f"{len(machine.holes)} holes" if len(machine.holes) > 1 else "1 hole"
     known = any(hole.value is not None for hole in machine.holes)
@@ -130,16 +131,16 @@ class _Scale:
         return Bar(y, x + self.at(0.0), x + self.at(value), x + self.at(value - spread), x + self.at(value + spread))
 
 
-def _counters(machine: Machine, measure: float) -> Panel:
+def _counters(machine: Machine, measure: float) -> NotePanel:
     rows = [(f"#{counter.name}", str(counter).split(" ", 1)[1]) for counter in machine.counters]
     return _table("Counters, read before the step", machine, rows, measure)
 
 
-def _terms(machine: Machine, measure: float) -> Panel:
+def _terms(machine: Machine, measure: float) -> NotePanel:
     return _table("Terms", machine, [(name, f"= {term}") for name, term in machine.terms], measure)
 
 
-def _table(title: str, machine: Machine, rows: list[tuple[str, str]], measure: float) -> Panel:
+def _table(title: str, machine: Machine, rows: list[tuple[str, str]], measure: float) -> NotePanel:
     names = lexicon(machine)
     heads = [names.pieces(head) for head, _ in rows]
     at = PAD + max(line_width(head, SMALL) for head in heads) + 12
@@ -152,7 +153,7 @@ def _table(title: str, machine: Machine, rows: list[tuple[str, str]], measure: f
     return _panel(title, texts, folds=len(texts) - 2 * len(rows))
 
 
-def _constraint(machine: Machine, constraint: Constraint, measure: float) -> Panel:
+def _constraint(machine: Machine, constraint: Constraint, measure: float) -> NotePanel:
     names = lexicon(machine)
     title = "Constraint" if constraint.name == "default" else f"Constraint {constraint.name}"
     notes = [_words(atom.label or "") for atom in constraint.atoms]

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from srm.machine.model import Machine, RepayEvery, RuleOf
-from srm.machine.terms import events_of
+from srm.machine.model import Machine
 from srm.machine.validate import RESERVED
 
 # Pieces
@@ -45,16 +44,16 @@ class Lexicon:
 
     def pieces(self, text: str) -> Line:
         """The text, cut into pieces; joining them gives the text back."""
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         last = ""  # text of the piece before, spaces aside
         for match in _TOKENS.finditer(text):
             piece = self._piece(match.lastgroup or "sign", match.group())
-            if piece.kind == "number" and found and found[-1].text == "-" and last in _BINDS:
-                piece = Piece("number", f"{found.pop().text}{piece.text}")
+            if piece.kind == "number" and pieces and pieces[-1].text == "-" and last in _BINDS:
+                piece = Piece("number", f"{pieces.pop().text}{piece.text}")
             elif piece.kind != "space" and piece.text != "-":
                 last = piece.text
-            found.append(piece)
-        return tuple(found)
+            pieces.append(piece)
+        return tuple(pieces)
 
     def _piece(self, kind: str, text: str) -> Piece:
         if kind == "name":
@@ -64,20 +63,7 @@ class Lexicon:
 
 
 def lexicon(machine: Machine) -> Lexicon:
-    return Lexicon(frozenset(_events(machine)), frozenset(name for name, _ in machine.terms))
-
-
-def _events(machine: Machine) -> Iterator[str]:
-    for counter in machine.counters:
-        for happens in (counter.counts, *counter.resets):
-            if not isinstance(happens, RuleOf):
-                yield happens.event
-    for _, rule, _ in machine.rules:
-        yield from events_of(rule.guard)
-        if rule.hindsight:
-            yield from [rule.hindsight.since] if rule.hindsight.since else []
-            for change in rule.hindsight.changes:
-                yield from change.events if isinstance(change, RepayEvery) else [change.milestone.event]
+    return Lexicon(machine.events, frozenset(name for name, _ in machine.terms))
 
 
 def typeset(line: Line) -> Line:
@@ -147,7 +133,7 @@ def fold(line: Line, first: float, rest: float, font: Font) -> list[Line]:
                 room = rest
             else:
                 lines[-1] += part
-    return [_stripped(tuple(found), left=False, right=True) for found in lines]
+    return [_stripped(tuple(pieces), left=False, right=True) for pieces in lines]
 
 
 def _segments(line: Line, *, outermost: bool) -> list[Line]:
@@ -166,9 +152,9 @@ def _segments(line: Line, *, outermost: bool) -> list[Line]:
 
 
 def _stripped(line: Line, *, left: bool = True, right: bool = False) -> Line:
-    found = list(line)
-    while left and found and found[0].kind == "space":
-        found.pop(0)
-    while right and found and found[-1].kind == "space":
-        found.pop()
-    return tuple(found)
+    pieces = list(line)
+    while left and pieces and pieces[0].kind == "space":
+        pieces.pop(0)
+    while right and pieces and pieces[-1].kind == "space":
+        pieces.pop()
+    return tuple(pieces)

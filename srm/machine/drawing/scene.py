@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from srm.machine.drawing.arrange import BETWEEN, Arrangement, Placed, Step, arrange
+from srm.machine.drawing.arrange import BETWEEN, Arrangement, Placed, SkylineStep, arrange
 from srm.machine.drawing.cards import HEADER, SMALL, Card, Text, cards_of
-from srm.machine.drawing.layout import GAP, Box, Layout, Link, Point, Route, place
+from srm.machine.drawing.layout import GAP, Box, GraphLayout, Link, Point, Route, place
 from srm.machine.drawing.panels import panels_of
 from srm.machine.drawing.pieces import Font, Piece
-from srm.machine.model import Constraint, Machine
+from srm.machine.holes import Constraint
+from srm.machine.model import Machine
 
 TITLE = Font(17, bold=True)
 SUBTITLE = Font(12, mono=False)
@@ -54,18 +55,21 @@ class Scene:
 
 
 def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
+    # What is drawn: a box for each card, a link for each rule that leaves
     cards = cards_of(machine)
     leaving = [(card, row) for card in cards for row in card.rows if row.target]
     links = [Link(card.node, row.port, row.target or "") for card, row in leaving]
     entered = any(link.target == machine.start for link in links)
     boxes = [Box(c.node, c.width, c.height, HEADER / 2 + (LOWER if c.start and entered else 0)) for c in cards]
 
+    # Where: cards first, panels under them, then the cards again with the room that wide panels leave
     layout = place(boxes, links, machine.start)
     titles = _titles(machine)
     panels = arrange(panels_of(machine, constraint), _skyline(layout, boxes), layout.width + START, SMALL)
     layout = _widened(layout, boxes, links, machine.start, panels)
     width = max(panels.width, *(title.right for title in titles))
 
+    # All of it inside the margins
     left, top = MARGIN + START, BELOW_TITLE
     placed = tuple(
         PlacedCard(left + x, top + y, replace(card, width=layout.widths[card.node]))
@@ -87,7 +91,7 @@ def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
     )
 
 
-def _widened(layout: Layout, boxes: list[Box], links: list[Link], start: str, panels: Arrangement) -> Layout:
+def _widened(layout: GraphLayout, boxes: list[Box], links: list[Link], start: str, panels: Arrangement) -> GraphLayout:
     """Room to spare goes between the cards, as much of it as brings none over a panel."""
     spare = min((panels.width - START - layout.width) / max(1, layout.layers - 1), GAP)
     for part in (1.0, 0.75, 0.5, 0.25):
@@ -97,15 +101,15 @@ def _widened(layout: Layout, boxes: list[Box], links: list[Link], start: str, pa
     return layout
 
 
-def _skyline(layout: Layout, boxes: Sequence[Box]) -> list[Step]:
+def _skyline(layout: GraphLayout, boxes: Sequence[Box]) -> list[SkylineStep]:
     """What the cards and arrows take up, seen from below; arrows that lead back run below everything."""
-    steps = [Step(0.0, START, HEADER)]
+    steps = [SkylineStep(0.0, START, HEADER)]
     for box in boxes:
         x, y = layout.corners[box.name]
-        steps.append(Step(START + x - BETWEEN, START + x + layout.widths[box.name] + BETWEEN, y + box.height))
+        steps.append(SkylineStep(START + x - BETWEEN, START + x + layout.widths[box.name] + BETWEEN, y + box.height))
     for route in layout.routes:
         xs, ys = zip(*route.points, strict=True)
-        steps.append(Step(START + min(xs), START + max(xs), max(ys)))
+        steps.append(SkylineStep(START + min(xs), START + max(xs), max(ys)))
     return steps
 
 

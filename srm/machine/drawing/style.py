@@ -70,16 +70,17 @@ _SHAPES = {
 
 def _rules(root: str, rules: Mapping[str, str]) -> str:
     return "".join(
-        f"{','.join(f'{root} {part}' for part in what.split(','))}{{{said}}}" for what, said in rules.items()
+        f"{','.join(f'{root} {part}' for part in what.split(','))}{{{declarations}}}"
+        for what, declarations in rules.items()
     )
 
 
 def _colours(root: str, column: int) -> str:
-    said: dict[str, str] = {}
+    declarations: dict[str, str] = {}
     for what, attribute, *shades in _COLOURS:
-        said[what] = f"{said[what]};" if what in said else ""
-        said[what] += f"{attribute}:{shades[column]}"
-    return _rules(root, said)
+        declarations[what] = f"{declarations[what]};" if what in declarations else ""
+        declarations[what] += f"{attribute}:{shades[column]}"
+    return _rules(root, declarations)
 
 
 def _style() -> str:

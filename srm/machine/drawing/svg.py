@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from html import escape
 
 from srm.machine.drawing.arrange import Placed
-from srm.machine.drawing.cards import EDGE, HEADER, PAD, Card, Row, Text
+from srm.machine.drawing.cards import EDGE, HEADER, PAD, Card, RuleRow, Text
 from srm.machine.drawing.layout import Point, Route
-from srm.machine.drawing.panels import Panel
+from srm.machine.drawing.panels import NotePanel
 from srm.machine.drawing.scene import Arrow, PlacedCard, Scene
 from srm.machine.drawing.style import STYLE
 from srm.machine.model import Machine
@@ -44,9 +44,9 @@ def describe(machine: Machine) -> str:
     """The rules in words, for a reader who hears the picture."""
     sentences = [f"It starts at {machine.start}."]
     for node in machine.nodes:
-        told = [f"{rule.guard} pays {rule.pay}{_leads(rule.target)}" for rule in node.rules]
+        clauses = [f"{rule.guard} pays {rule.pay}{_leads(rule.target)}" for rule in node.rules]
         kind = "Accepting node" if node.accepting else "Node"
-        sentences.append(f"{kind} {node.name}: {'; '.join(told)}." if told else f"{kind} {node.name}.")
+        sentences.append(f"{kind} {node.name}: {'; '.join(clauses)}." if clauses else f"{kind} {node.name}.")
     return " ".join(sentences)
 
 
@@ -150,7 +150,7 @@ def _header(x: float, y: float, card: Card) -> str:
     return f"{across}v{_n(HEADER - 16)}{corner}-8 8h{_n(-right)}{corner}-8 -8z"
 
 
-def _row(row: Row, card: Card, x: float, y: float, *, hairline: bool) -> Iterator[str]:
+def _row(row: RuleRow, card: Card, x: float, y: float, *, hairline: bool) -> Iterator[str]:
     middle, edge = y + row.port, x + card.width
     yield f'<g class="rule{" leaving" if row.target else ""}" data-rule="{row.label}">'
     yield f'<rect class="row" x="{_n(x + 1.5)}" y="{_n(y + row.top)}" width="{_n(card.width - 3)}" height="{_n(row.height)}"/>'
@@ -186,7 +186,7 @@ def _panel(placed: Placed) -> Iterator[str]:
     yield "</g>"
 
 
-def _bars(panel: Panel, x: float, y: float) -> Iterator[str]:
+def _bars(panel: NotePanel, x: float, y: float) -> Iterator[str]:
     for zero in sorted({bar.zero for bar in panel.bars}):
         along = [bar.y for bar in panel.bars if bar.zero == zero]
         yield f'<path class="axis" d="M{_n(x + zero)} {_n(y + min(along) - 8)}V{_n(y + max(along) + 8)}"/>'

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from srm.machine.drawing.pieces import Line, Piece
-from srm.machine.model import Hole, Machine
+from srm.machine.holes import Hole
+from srm.machine.model import Machine
 from srm.machine.terms import Term
 
 
@@ -21,8 +22,8 @@ def spread_text(spread: float) -> str:
 
 def sign_kind(number: float) -> str:
     """The kind of piece, and so the colour, in which a value is shown."""
-    shown = float(f"{number:.3g}")
-    return "gain" if shown > 0 else "loss" if shown < 0 else "number"
+    rounded = float(f"{number:.3g}")
+    return "gain" if rounded > 0 else "loss" if rounded < 0 else "number"
 
 
 def hole_value(hole: Hole) -> Line:

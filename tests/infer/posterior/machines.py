@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from srm.infer.posterior.prior import Prior
+from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.parse import parse
 from tests.machines import WORDS
 
 

@@ -14,7 +14,7 @@ from srm.errors import DemonstrationError, TrajectoryError
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, pay_rollout
 from srm.infer.posterior.evidence import FLOOR, Evidence, Play
-from srm.infer.posterior.likelihood import Steps, Totals, Trajectories
+from srm.infer.posterior.likelihood import StepLikelihood, TotalLikelihood, TrajectoryLikelihood
 from srm.infer.posterior.sample import Density, PosteriorConfig
 from srm.machine.model import Machine
 from srm.trajectory import Events, Rollout
@@ -127,7 +127,7 @@ def assert_all_agree(
 ) -> None:
     evidence = evidence_of(machine, demo, plays, log_probs)
     pays = [side.pay(holes) for side in evidence.sides]
-    kinds = Steps.of(evidence, temper=2.0), Totals.of(evidence), Trajectories.of(evidence)
+    kinds = StepLikelihood.of(evidence, temper=2.0), TotalLikelihood.of(evidence), TrajectoryLikelihood.of(evidence)
     steps, totals, trajectories = (kind(pays, c) for kind in kinds)
     for k, (row, idle) in enumerate(zip(holes, c.tolist(), strict=True)):
         assert steps[k] == pytest.approx(slow_steps(machine, demo, plays, log_probs, row, idle), abs=1e-9)
@@ -171,7 +171,7 @@ def test_log_probabilities_of_silent_steps_are_grouped_with_little_loss() -> Non
     evidence = Evidence.of(
         Program(machine, WORDS), vocabulary, demonstrated, (Play(played, log_probs[1], log_probs[0]),)
     )
-    steps, c = Steps.of(evidence, evidence.demonstrations.steps / demo.real.shape[1]), np.array([-1.0])
+    steps, c = StepLikelihood.of(evidence, evidence.demonstrations.steps / demo.real.shape[1]), np.array([-1.0])
     silent = 0.0
     for side, log_prob, sign in zip(evidence.sides, log_probs, (1, -1), strict=True):
         quiet = side.valid.copy()

@@ -12,8 +12,8 @@ from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import PosteriorConfig, draw
+from srm.machine.language.parse import find_machine, load, parse
 from srm.machine.model import Machine
-from srm.machine.parse import find_machine, load, parse
 from srm.task.habits import record_with
 from srm.task.record import record
 from srm.task.table import find_task

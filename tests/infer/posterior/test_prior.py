@@ -14,7 +14,7 @@ from tests.infer.posterior.machines import prior_of
 def draws_of(prior: Prior, size: int = 1024) -> np.ndarray:
     """[S, H] as the machine sees them."""
     walkers = prior_walkers(prior, 2, size // 2, np.random.default_rng(0), sweeps=40)
-    shown = prior.shown(walkers.reshape(-1, prior.dimensions))
+    shown = prior.rounded(walkers.reshape(-1, prior.dimensions))
     assert prior.inside(shown).all()
     return shown[:, :-1]
 

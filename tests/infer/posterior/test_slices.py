@@ -14,13 +14,13 @@ def sample(prior: Prior, density: LogDensity, *, ensembles: int = 4, walkers: in
     """[S, D] of the second half, as the machine sees them."""
     rng = np.random.default_rng(0)
     x = prior_walkers(prior, ensembles, walkers, rng, sweeps=20)
-    values = density(prior.shown(x.reshape(-1, prior.dimensions))).reshape(ensembles, walkers)
+    values = density(prior.rounded(x.reshape(-1, prior.dimensions))).reshape(ensembles, walkers)
     history = []
     for _ in range(sweeps):
         sweep(prior, density, x, values, rng)
         history.append(x.copy())
-    assert values == pytest.approx(density(prior.shown(x.reshape(-1, prior.dimensions))).reshape(ensembles, walkers))
-    return prior.shown(np.concatenate(history[sweeps // 2 :]).reshape(-1, prior.dimensions))
+    assert values == pytest.approx(density(prior.rounded(x.reshape(-1, prior.dimensions))).reshape(ensembles, walkers))
+    return prior.rounded(np.concatenate(history[sweeps // 2 :]).reshape(-1, prior.dimensions))
 
 
 def test_a_gaussian_cut_at_zero() -> None:

@@ -27,8 +27,8 @@ from srm.infer.posterior.store import (
     to_arviz,
     to_json,
 )
-from srm.machine.parse import find_machine, parse
-from srm.report.posterior import read_summary
+from srm.machine.language.parse import find_machine, parse
+from srm.report.run.summary import read_summary
 from srm.task import demos
 from srm.task.table import find_task
 

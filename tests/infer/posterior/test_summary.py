@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.sample import PosteriorConfig
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 from srm.task.table import find_task
 from tests.infer.play import demonstrations
 

@@ -1,0 +1,1 @@
+"""The evaluator in C, and a machine as the arrays that it walks."""

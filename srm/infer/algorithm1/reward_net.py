@@ -1,0 +1,193 @@
+"""f: how likely an expert would have been to act as was acted, given all it had seen in the episode.
+
+    views -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
+
+For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other view is
+taken as plain numbers. `sequences.py` follows rollouts with it, and cuts out of them what it is trained on.
+
+    S steps of N sequences   R frames, each [D] (a view as the trunk takes it)   U units of the LSTM, which remembers 2 U numbers
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
+from srm.task.cells import Cells
+from srm.task.encodings import cells_of
+from srm.train.minibatches import sample_hashes
+from srm.train.nn.grid_conv import CellConvolutions, Encoding, features
+
+
+@dataclass(frozen=True)
+class RewardNetConfig:
+    """The reward net and how it learns."""
+
+    trunk: Literal["strided", "paper", "plain"] = "strided"
+    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much; plain: numbers
+    as they are, which any view that is no grid of cells is taken for unless it is [width, height, 3]"""
+    cells: Encoding = "one_hot"
+    """how a cell of the view enters: type, colour and state each as one of many, or as three numbers as printed"""
+    logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
+    """what bounds the logits: 3 tanh(x / 3), a sigmoid as printed (on whose plateau f hardly learns), or nothing"""
+    memory: bool = True
+    """whether what was seen earlier in the episode counts"""
+    units: int = 64
+    """of the LSTM; 64 remember 128 numbers, which is one reading of the printed state of 128, and 128 units are the other"""
+    noise: Literal["sequence", "step"] = "sequence"
+    """what shares one eps in the discriminator: a sequence, since the paper's text adds the same to all rewards of a trajectory; or each
+    step has its own, as in the printed line 6"""
+    steps: int = 16
+    """gradient steps of a round, of which line 7 prints one"""
+    sequences: int = 128
+    """sequences of the rollout, and at most as many of the demonstrations, in a gradient step"""
+    recurrence: int = 8
+    """steps of a sequence"""
+    learning_rate: float = 1e-3
+    """alpha"""
+    soft_weight: float = 0.02
+    """of J_soft beside J_adv; much more, and f and the machine agree with each other instead of with the demonstrations"""
+    floor: float | None = -2.0
+    """least log pi_A inside the discriminator; None as printed: f stops learning what the policy has given up"""
+
+    def __post_init__(self) -> None:
+        prefix = "reward-net."  # the end of a flag: it is --imitation.reward-net. too
+        ONE_OR_MORE.refuse_outside(self, prefix, "units", "steps", "sequences", "recurrence")
+        ABOVE_ZERO.refuse_outside(self, prefix, "learning_rate")
+        ZERO_OR_MORE.refuse_outside(self, prefix, "soft_weight")
+        NUMBER.refuse_outside(self, prefix, "floor")
+
+
+class StridedTrunk(nn.Module):
+    """MiniGrid's view through the convolutions of the policy: 32 numbers."""
+
+    def __init__(self, shape: tuple[int, ...], cells: Cells, encoding: Encoding, seed: int) -> None:
+        super().__init__()
+        self.cells = cells
+        self.convolutions = CellConvolutions(cells, shape[0], shape[1], 1, encoding, 1.0)
+        self.convolutions.initialise(torch.Generator().manual_seed(seed))
+        self.out = self.convolutions.out
+
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        """Views [n, ...] as frames [n, D]."""
+        return self.cells.encode(views)
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        """The frames [R, D] that `rows` [n] name, as [n, out]."""
+        return self.convolutions(frames, rows.astype(np.uint32)[:, None])
+
+
+class PaperTrunk(nn.Module):
+    """MiniGrid's view through the paper's convolutions: 64 numbers for each place that they end at, 1,024 of a 7x7 view.
+
+    No pooling is printed; the ReLUs between them are a guess.
+    """
+
+    features: Tensor
+
+    def __init__(self, shape: tuple[int, ...], cells: Cells, encoding: Encoding) -> None:
+        super().__init__()
+        self.shape, self.cells = shape, cells
+        self.register_buffer("features", features(cells, encoding, 1.0), persistent=False)
+        self.first = nn.Conv2d(self.features.shape[1], 16, 2)
+        self.second = nn.Conv2d(16, 32, 2)
+        self.third = nn.Conv2d(32, 64, 2)
+        self.out = 64 * (shape[0] - 3) * (shape[1] - 3)
+
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        return self.cells.encode(views)
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        contents = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
+        x = contents.view(len(rows), *self.shape[:2], -1).permute(0, 3, 1, 2)
+        for layer in (self.first, self.second, self.third):
+            x = torch.relu(layer(x))
+        return x.flatten(1)
+
+
+class PlainTrunk(nn.Module):
+    """Any view as 64 numbers."""
+
+    out = 64
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(size, 64)
+
+    def prepare(self, views: np.ndarray) -> np.ndarray:
+        return views.reshape(len(views), -1).astype(np.float32)
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        return torch.tanh(self.layer(torch.from_numpy(frames[rows])))
+
+
+def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
+    cells = cells_of(shape)
+    if config.trunk == "plain" or cells is None:
+        return PlainTrunk(math.prod(shape))
+    if config.trunk == "paper":
+        return PaperTrunk(shape, cells, config.cells)
+    return StridedTrunk(shape, cells, config.cells, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Views as a trunk takes them. Grids look alike (of 8,192 views of DoorKey-8x8 900 differ): what is alike is looked at once."""
+
+    frames: np.ndarray  # [R, D]
+    alike: np.ndarray  # [R] equal where frames are
+
+
+class RewardNet(nn.Module):
+    """f_theta. Not `normalised`, it gives each action a number of its own, as GAIL's discriminator does."""
+
+    def __init__(
+        self, view_shape: tuple[int, ...], actions: int, config: RewardNetConfig, seed: int, normalised: bool = True
+    ) -> None:
+        super().__init__()
+        self.config, self.normalised = config, normalised
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.trunk = _trunk(view_shape, config, seed)
+            self.lstm = nn.LSTMCell(self.trunk.out, config.units)
+            self.head = nn.Sequential(
+                nn.Linear(config.units, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
+            )
+
+    def prepare(self, views: np.ndarray) -> Views:
+        """Of views [n, ...]."""
+        frames = self.trunk.prepare(views)
+        return Views(frames, sample_hashes(frames, np.arange(len(frames))[:, None]))
+
+    def forward(self, views: Views, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 2 U] before each step and after the last.
+
+        `rows` [S * N] of the views are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
+        """
+        # See: what looks alike is looked at once
+        steps, count = begins.shape
+        _, first, alike = np.unique(views.alike[rows], return_index=True, return_inverse=True)
+        encoded = self.trunk(views.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
+
+        # Remember
+        kept = (~begins).float()[..., None] * self.config.memory
+        hidden, memories = [], [memory]
+        for t in range(steps):
+            h, c = (memories[-1] * kept[t]).split(self.config.units, dim=1)
+            h, c = self.lstm(encoded[t], (h, c))
+            hidden.append(h)
+            memories.append(torch.cat([h, c], dim=1))
+
+        # Judge
+        logits = self.head(torch.stack(hidden).flatten(0, 1)).view(steps, count, -1)
+        if self.config.logits == "sigmoid":
+            logits = torch.sigmoid(logits)
+        elif self.config.logits == "soft_cap":
+            logits = 3 * torch.tanh(logits / 3)
+        return torch.log_softmax(logits, dim=-1) if self.normalised else logits, torch.stack(memories)

@@ -1,0 +1,134 @@
+"""f along rollouts, and along sequences cut out of them.
+
+f is trained on sequences of 8 steps that begin with the memory it had there when the round began.
+
+    T steps   B worlds   S steps of N sequences   U units of the LSTM, which remembers 2 U numbers
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig, Views
+from srm.trajectory import Mask, Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class NetRollout:
+    """A rollout as the net takes it, and f along it with the weights it has."""
+
+    views: Views  # of T * B steps, step by step
+    actions: Tensor  # [T, B]
+    begins: Tensor  # [T, B]
+    real: Tensor  # [T, B]
+    memory: Tensor  # [T + 1, B, 2 U] before each step, and after the last
+    f: Tensor  # [T, B] log-likelihood of each action
+
+
+@torch.no_grad()
+def follow(
+    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, views: Views | None = None
+) -> NetRollout:
+    """f along a whole rollout.
+
+    `first` [B] says which worlds begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `views` spares
+    preparing them again.
+    """
+    steps, worlds = rollout.actions.shape
+    if views is None:
+        views = net.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
+    if memory is None:
+        memory = torch.zeros(worlds, 2 * net.config.units)
+    fresh = rollout.fresh()[:-1]
+    fresh[0] = first
+    begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
+    outputs, memories = net(views, np.arange(steps * worlds), begins, memory)
+    f = outputs.gather(2, actions[..., None]).squeeze(2)
+    return NetRollout(views, actions, begins, torch.from_numpy(rollout.real), memories, f)
+
+
+class Follower:
+    """f along consecutive rollouts of the same worlds, in which an episode may take several."""
+
+    def __init__(self, net: RewardNet) -> None:
+        self._net = net
+        self._memory: Tensor | None = None  # [B, 2 U] after the last rollout
+        self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
+
+    def follow(self, rollout: Rollout, views: Views | None = None) -> NetRollout:
+        """With the weights that f has now."""
+        first = self._between if len(self._between) == rollout.worlds else np.ones(rollout.worlds, np.bool_)
+        return follow(self._net, rollout, first, self._memory, views)
+
+    def advance(self, rollout: Rollout, followed: NetRollout) -> None:
+        """The next rollout goes on from here."""
+        self._memory = followed.memory[-1]
+        self._between = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not real."""
+
+    index: Tensor  # [S, N] into the rollout's T * B steps
+    actions: Tensor  # [S, N]
+    begins: Tensor  # [S, N]
+    real: Tensor  # [S, N]
+    memory: Tensor  # [N, 2 U]
+
+    def of(self, array: np.ndarray) -> Tensor:
+        """What an array [T, B] has at these steps, [S, N]."""
+        return torch.from_numpy(array.astype(np.float32)).flatten()[self.index]
+
+
+def forward_sequences(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[Tensor]:
+    """f of the actions that were taken, [S, N] of each side, with a gradient. In one pass: small ones cost nearly as much."""
+    frames = np.concatenate([views.frames for views, _ in sides])
+    alike = np.concatenate([views.alike for views, _ in sides])
+    before = np.cumsum([0, *(len(views.frames) for views, _ in sides)])
+    index = torch.cat([parts.index + int(offset) for (_, parts), offset in zip(sides, before[:-1], strict=True)], dim=1)
+    begins = torch.cat([parts.begins for _, parts in sides], dim=1)
+    memory = torch.cat([parts.memory for _, parts in sides])
+    likelihoods, _ = net(Views(frames, alike), index.flatten().numpy(), begins, memory)
+    counts = [parts.index.shape[1] for _, parts in sides]
+    return [
+        outputs.gather(2, parts.actions[..., None]).squeeze(2)
+        for outputs, (_, parts) in zip(likelihoods.split(counts, dim=1), sides, strict=True)
+    ]
+
+
+def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random.Generator) -> Sequences:
+    """Sequences that tile every world, cut at steps that differ from draw to draw, and of these as many as are asked for.
+
+    A few demonstrations are followed whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six times
+    as much and say nothing more.
+    """
+    offset = int(rng.integers(config.recurrence))
+    first = np.unique(np.arange(offset - config.recurrence, len(followed.actions), config.recurrence).clip(0))
+    end = np.append(first[1:], len(followed.actions))  # the first tile is as short as the offset says
+    shows = np.add.reduceat(followed.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
+    tile, world = np.nonzero(shows)
+    if len(tile) > config.sequences:
+        some = rng.choice(len(tile), config.sequences, replace=False)
+        tile, world = tile[some], world[some]
+    return cut_sequences(followed, first[tile], end[tile], world, config.recurrence)
+
+
+def cut_sequences(
+    followed: NetRollout, first: np.ndarray, end: np.ndarray, world: np.ndarray, length: int
+) -> Sequences:
+    """The sequences from step `first` [N] to before `end` [N] of worlds `world` [N]; none is longer than `length`."""
+    steps, worlds = followed.actions.shape
+    t = first + np.arange(length)[:, None]  # [S, N]
+    index = torch.from_numpy(np.minimum(t, steps - 1) * worlds + world)
+    return Sequences(
+        index,
+        followed.actions.flatten()[index],
+        followed.begins.flatten()[index],
+        followed.real.flatten()[index] & torch.from_numpy(t < end),
+        followed.memory[torch.from_numpy(first), torch.from_numpy(world)],
+    )

@@ -1,0 +1,104 @@
+"""What can be proved about a machine before anything is trained, for every assignment its constraint allows.
+
+    check(machine)           a Report on its constraint, rules, nodes, holes and loops
+    compare(machine, other)  a Report on whether two machines pay the same
+    refuse_unfit(machine)    an error if nothing can be run on it
+    forbid_farming(machine, words, constraint)   atoms under which no loop can be repeated without end for gain
+
+Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from srm.errors import MachineError
+from srm.machine.checks.compare.against import MOST_STEPS, SECONDS, check_against
+from srm.machine.checks.core.constraint import check_constraint, find_contradiction
+from srm.machine.checks.core.facts import counter_facts
+from srm.machine.checks.core.implied import check_implied
+from srm.machine.checks.core.report import Finding, Report
+from srm.machine.checks.core.rules import check_determinism, check_holes, find_living
+from srm.machine.checks.core.solve import Prover
+from srm.machine.checks.core.subject import Subject
+from srm.machine.checks.farming.loops import check_farming
+from srm.machine.checks.farming.unfarmable import Forbidden, forbid_farming, with_atoms
+from srm.machine.fit import require_words
+from srm.machine.model import Machine
+from srm.machine.words import Words
+
+__all__ = [
+    "Finding",
+    "Forbidden",
+    "Report",
+    "check",
+    "compare",
+    "forbid_farming",
+    "refuse_unfit",
+    "with_atoms",
+]
+
+
+def subject_of(machine: Machine, words: Words | None, constraint: str | None) -> Subject:
+    """The machine under the constraint of that name: None is its first, "none" asks without any."""
+    if words is not None:
+        require_words(machine, words)
+    chosen = None if constraint == "none" else machine.constraint(constraint)
+    return Subject(machine, words, chosen)
+
+
+def check(machine: Machine, words: Words | None = None, constraint: str | None = None) -> Report:
+    subject = subject_of(machine, words, constraint)
+    name = subject.constraint.name if subject.constraint else None
+    contradiction = find_contradiction(subject)
+    if contradiction:
+        # nothing is allowed, so everything would be true of what is allowed: ask the rest without the constraint
+        subject = replace(subject, constraint=None)
+    prover = Prover(subject)
+    findings = [contradiction] if contradiction else list(check_constraint(subject, prover))
+    living, about_rules = find_living(subject, prover)
+    findings += check_determinism(subject, prover, living.facts)
+    findings += about_rules
+    findings += check_holes(subject, living)
+    findings += check_implied(subject, prover)
+    findings += check_farming(subject, prover, living)
+    return Report(machine.name, name, words.name if words else None, tuple(findings))
+
+
+def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) -> None:
+    """Refuses a constraint that allows nothing, and rules that can hold at one step: a run would end where they first do."""
+    subject = subject_of(machine, words, constraint)
+    contradiction = find_contradiction(subject)
+    if contradiction:
+        assert contradiction.witness is not None
+        atoms = ", ".join(contradiction.witness.atoms)
+        raise MachineError(
+            f"machine {machine.name}, {contradiction.place}: cannot be met, since {atoms} contradict each other: "
+            "change one of them"
+        )
+    prover = Prover(subject)
+    findings = check_determinism(subject, prover, counter_facts(subject, prover))
+    clashes = [
+        f"machine {machine.name}, {clash.place}: {clash.message}" for clash in findings if clash.severity == "error"
+    ]
+    if clashes:
+        raise MachineError(*clashes)
+
+
+def compare(
+    machine: Machine,
+    other: Machine,
+    words: Words | None = None,
+    constraint: str | None = None,
+    *,
+    most_steps: int = MOST_STEPS,
+    seconds: float = SECONDS,
+) -> Report:
+    """Whether both machines pay the same on every trace, for every assignment that the first one's constraint allows."""
+    subject = subject_of(machine, words, constraint)
+    if words is not None:
+        require_words(other, words)
+    contradiction = find_contradiction(subject)
+    findings = [contradiction] if contradiction else list(check_against(subject, other, most_steps, seconds))
+    name = subject.constraint.name if subject.constraint else None
+    return Report(machine.name, name, words.name if words else None, tuple(findings), other.name)

@@ -1,0 +1,1 @@
+"""Whether two machines pay the same, whatever happens."""

@@ -1,0 +1,1 @@
+"""What every question is made of, and the questions about rules, nodes, holes and the constraint."""

@@ -1,0 +1,1 @@
+"""Machines of other tools, read from their files without running them."""

@@ -1,0 +1,1 @@
+"""The page of one run: of `srm learn`, or of `srm infer`."""

@@ -1,0 +1,1 @@
+"""The networks of policies, and how frames are laid out for them."""

@@ -39,13 +39,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for _, target, _ in OUTSIDE.findall(page.read_text(encoding="utf-8")):
             path = _outside(page, target, docs)
             name = f"{SOURCES}/{path.relative_to(docs.parent.resolve())}"
-            if path.is_file() and files.get_file_from_path(name) is None:
+            if _is_source(path) and files.get_file_from_path(name) is None:
                 files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links to those files lead to their copies; folders are named and not linked. Blocks are of one word (`srm`), where tests read more."""
+    """Links to those files lead to their copies; folders and pages beside docs/ are named and not linked.
+
+    The kind of a block is one word: of `srm wrong`, which tests read, a highlighter would make no block at all.
+    """
     docs = Path(config.docs_dir)
     source = docs / page.file.src_uri
     up = "../" * page.file.src_uri.count("/")
@@ -55,7 +58,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if path.is_relative_to(docs.resolve()):  # from a folder of docs/ to a page above it
             return link[0]
         name = f"{SOURCES}/{path.relative_to(docs.parent.resolve())}"
-        return f"[{link[1]}]({up}{name})" if path.is_file() else link[1]
+        return f"[{link[1]}]({up}{name})" if _is_source(path) else link[1]
 
     return OUTSIDE.sub(replaced, re.sub(r"(?m)^```(\w+) .*$", r"```\1", markdown))
 
@@ -86,6 +89,11 @@ def _outside(page: Path, target: str, docs: Path) -> Path:
     if not path.exists():
         raise PluginError(f"{page.relative_to(docs)}: {target} is not there")
     return path
+
+
+def _is_source(path: Path) -> bool:
+    """What is copied: files, but for pages, whose own links would lead nowhere."""
+    return path.is_file() and path.suffix != ".md"
 
 
 def _leads_somewhere(page: Path, link: str) -> bool:

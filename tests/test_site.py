@@ -40,10 +40,11 @@ def small(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "docs" / "hooks.py", docs)
     (docs / "README.md").write_text("# Index\n\n## Pages\n\n* [One](one.md)\n")
     (docs / "one.md").write_text(
-        "# One\n\nSee [the file](../code.py), [the folder](../results) and [above](README.md#pages).\n"
+        "# One\n\nSee [the file](../code.py), [the folder](../results), [the page](../PAGE.md) and [above](README.md#pages).\n"
     )
     (tmp_path / "code.py").write_text("pass\n")
     (tmp_path / "results").mkdir()
+    (tmp_path / "PAGE.md").write_text("[away](somewhere)\n")
     return tmp_path
 
 
@@ -53,7 +54,7 @@ def test_links_out_of_the_docs_lead_to_copies_and_pages_are_in_the_order_of_the_
     assert done.returncode == 0, done.stderr
     page = (small / "site" / "one.html").read_text()
     assert 'href="source/code.py"' in page
-    assert "the folder" in page
+    assert "the folder, the page and" in page
     assert (small / "site" / "source" / "code.py").read_text() == "pass\n"
     assert re.search(r"Pages.*One", (small / "site" / "index.html").read_text(), re.DOTALL)
 

@@ -275,17 +275,22 @@ def test_the_wrapper_is_the_public_one() -> None:
 SCRIPT = f"""
 import sys, torch, srm
 torch.set_num_threads(2)
-run = srm.learn("DoorKey-5x5", out=sys.argv[1], infer="algorithm1", warm_up=1, reward_net={{"steps": 2}},
+run = srm.learn("DoorKey-5x5", out=sys.argv[1], cores=int(sys.argv[2]), infer="algorithm1", warm_up=1, reward_net={{"steps": 2}},
                 **{ {**SMALL, "episodes": 1}!r})
 print(run.machine.is_concrete, run.posterior, torch.get_num_threads())
 """
 
 
-def test_a_script_without_a_main_guard_runs_once_and_puts_threads_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cores", ["1", "2"])
+def test_a_script_without_a_main_guard_runs_once_and_puts_threads_back(cores: str, tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, str(path), str(tmp_path / "run")], capture_output=True, text=True, cwd=tmp_path, check=True
+        [sys.executable, str(path), str(tmp_path / "run"), cores],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
     )
     assert done.stdout == "True None 2\n"
 

@@ -68,7 +68,7 @@ def check_expert(env_id: str) -> None:
     """Four solved episodes, and the first steps of the next four."""
     both = Both(env_id, seed=2)
     assert both.task.expert is not None
-    plans = [both.task.expert(original) for original in both.envs]
+    plans = [both.task.expert(original) for original in both.originals]
     for moment in range(max(len(plan or ()) for plan in plans) + 1):
         both.step(np.array([plan[moment] if plan and moment < len(plan) else 6 for plan in plans]))
     assert both.ended >= sum(plan is not None for plan in plans)

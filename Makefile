@@ -55,7 +55,7 @@ pytest: $(TESTABLE)
 	$(BIN)/pytest -n 2 -rs $(SLOW) $(TESTS)
 
 docs: $(TESTABLE)  ## build the site of docs/ in build/site; a broken link fails
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: $(TESTABLE)  ## build a wheel and an sdist in build/dist
 	$(BIN)/python -m build --no-isolation --outdir build/dist

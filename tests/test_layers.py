@@ -16,7 +16,7 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "chance extension extras settings",
+    "chance extension extras interrupt settings",
     "machine",
     "trajectory",
     "task",
@@ -26,6 +26,8 @@ LAYERS = (
     "experiment",
     "report",
     "studio",
+    "results",
+    "api",
     "cli",
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

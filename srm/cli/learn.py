@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import torch
 import tyro
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from srm.cli.boards import Boards
-from srm.cli.infer import known_of
-from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.learning_settings import Learning, learning_of
 from srm.experiment.origin import envs_line
-from srm.experiment.rule_rates import rates_text
 from srm.experiment.run import CHECK, LEARNT, POSTERIOR
-from srm.experiment.runner import Progress, Run
+from srm.experiment.runner import Run
+from srm.interrupt import stop_on_interrupt
+from srm.report.known import known_of
+from srm.report.progress import shown_progress
 from srm.report.run.learning import write_report
 from srm.report.run.summary import read_summary
 from srm.train.episodes import of_few
+from srm.train.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -47,15 +41,15 @@ class Learn:
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
 
+    @one_thread()
     def run(self) -> int:
-        torch.set_num_threads(1)  # two threads wait for each other at every small product
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
         print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(progress_shown(sys.stderr.isatty()))
+            show = stack.enter_context(shown_progress())
             log = stack.enter_context(self.boards.open(folder))
             rounds = run.rounds()
             stack.callback(rounds.close)  # leaves a checkpoint, and what is known so far
@@ -124,74 +118,3 @@ def _folder(learning: Learning) -> Path:
     folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())
-
-
-@contextmanager
-def progress_shown(live: bool) -> Iterator[Callable[[Progress], None]]:
-    """The holes as they settle, on a terminal; elsewhere a line every ten seconds."""
-    if not live:
-        yield _lines()
-        return
-    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as display:
-        yield lambda progress: display.update(picture(progress))
-
-
-def picture(progress: Progress) -> Group:
-    """Frames, return, rule rates, and every hole with its spread as a mark on a common scale."""
-    row = progress.row
-    seconds = max(0.0, progress.frames - row["frames"]) / max(progress.speed, 1e-9)
-    head = Table.grid(padding=(0, 2))
-    head.add_row(
-        ProgressBar(total=progress.frames, completed=row["frames"], width=40),
-        f"{row['frames']:,.0f} of {progress.frames:,} frames",
-        f"{progress.speed:,.0f}/s",
-        f"{seconds / 60:.0f} min {seconds % 60:02.0f} s left at most",
-    )
-    reached, success = (_number(row[name]) for name in ("return", "success"))
-    holes = Table.grid(padding=(0, 1))
-    widest = max(1e-9, *(abs(value) + spread for value, spread in progress.holes.values()))
-    for name, (value, spread) in progress.holes.items():
-        holes.add_row(f"?{name}", f"{value:+.2f}", f"± {spread:.2f}", _mark(value, spread, widest))
-    rates = Text(rates_text(progress.milestones).strip())
-    return Group(
-        head, Text(f"return {reached}   success {success}{of_few(progress.counted)}", style="bold"), rates, holes
-    )
-
-
-def _mark(value: float, spread: float, widest: float, half: int = 20) -> Text:
-    """The hole on a line from -widest to widest: `|` at nothing, a bar for the spread, a dot for the value."""
-
-    def at(x: float) -> int:
-        return max(0, min(2 * half, round(half + half * x / widest)))
-
-    cells = [" "] * (2 * half + 1)
-    for i in range(at(value - spread), at(value + spread) + 1):
-        cells[i] = "─"
-    cells[half] = "│"
-    cells[at(value)] = "●"
-    return Text("".join(cells), style="green" if value > 0 else "red" if value < 0 else "dim")
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3f}"
-
-
-def _lines() -> Callable[[Progress], None]:
-    last = float("-inf")
-
-    def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last < 10:
-            return
-        last = time.monotonic()
-        row = progress.row
-        seconds = max(0.0, progress.frames - row["frames"]) / max(progress.speed, 1e-9)
-        holes = "  ".join(f"{name} {value:+.2f}" for name, (value, _) in progress.holes.items())
-        print(
-            f"{row['frames']:.0f}/{progress.frames} frames  {progress.speed:.0f}/s  return {_number(row['return'])}"
-            f"{of_few(progress.counted)}{rates_text(progress.milestones)}  {seconds:.0f} s left at most  {holes}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show

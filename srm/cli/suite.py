@@ -20,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from srm.cli import parse
-from srm.cli.interrupt import stop_on_interrupt
 from srm.errors import RunError, SrmError
 from srm.experiment.local import LocalProcesses
 from srm.experiment.scheduler import Executor, RunProgress, schedule
@@ -28,6 +27,7 @@ from srm.experiment.suite import CurveCommand, Suite
 from srm.experiment.suite_runs import SuiteRun, claimed, runs_of
 from srm.experiment.suites import SUITES, find_suite
 from srm.extras import require
+from srm.interrupt import stop_on_interrupt
 
 STYLES = {"running": "bold", "finished": "green", "failed": "red", "blocked": "red", "stopped": "yellow"}
 EVERY = 20.0  # seconds between two lines where there is no terminal

@@ -6,37 +6,33 @@ import cProfile
 import json
 import pstats
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import torch
 import tyro
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as ProgressBars
 
 from srm.chance import stream
 from srm.cli.boards import Boards
-from srm.cli.interrupt import stop_on_interrupt
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
 from srm.experiment.origin import envs_line, versions
-from srm.experiment.rule_rates import rates_text
-from srm.experiment.runner import Progress, Run
+from srm.experiment.runner import Run
 from srm.experiment.training import Training, training_of
+from srm.interrupt import stop_on_interrupt
+from srm.report.progress import shown_progress
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.task.table import Stepping, Task
 from srm.train.episodes import of_few
-from srm.train.evaluation import evaluate
+from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
-    from srm.train.actor import Actor
+    from srm.experiment.evaluation import ActionChoice
+    from srm.experiment.policy import Trained
 
 
 @dataclass(frozen=True)
@@ -52,17 +48,15 @@ class Train:
     profile: bool = False
     """tell where the time went, and write profile.txt into the run"""
 
+    @one_thread()
     def run(self) -> int:
-        torch.set_num_threads(
-            1
-        )  # two threads wait for each other at every small product, 3 to 10 times slower if shared
         self.boards.refuse_missing()
         run = self._begin()
         folder = run.folder
         print(envs_line(run.task.env_id, run.stepped_by), file=sys.stderr)
         with ExitStack() as stack:
             is_stopped = stack.enter_context(stop_on_interrupt())
-            show = stack.enter_context(progress_shown(run.frames, sys.stderr.isatty()))
+            show = stack.enter_context(shown_progress())
             log = stack.enter_context(self.boards.open(folder))
             if self.profile:
                 stack.enter_context(profiled(folder / "profile.txt"))
@@ -123,50 +117,38 @@ class Eval:
         ZERO_OR_MORE.refuse_outside(self, "--", "seed")
 
     def run(self) -> int:
+        from srm.experiment.evaluation import evaluate_policy
         from srm.experiment.policy import read_policy
-        from srm.train.actor import Actor
-        from srm.train.evaluation import mean_estimate, share_estimate
 
-        torch.set_num_threads(1)
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
         trained = read_policy(self.run_folder)
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
-        worlds = task.make_worlds(min(64, self.episodes), EVAL_SEEDS + self.seed)
-        net = trained.net(worlds)
-        played = evaluate(net, worlds, self.episodes, greedy=self.play == "greedy", seed=EVAL_SEEDS + self.seed)
-        worlds.close()
+        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed)
         if self.replays is not None:
-            save_replays(task, Actor(net, self.seed, greedy=self.play == "greedy"), self.seed, self.replays)
-        estimates = {
-            "return": mean_estimate(played.total),
-            "success": share_estimate(played.solved),
-            "length": mean_estimate(played.length),
-        }
+            save_replays(trained, task, self.play, self.seed, self.replays)
         if self.json:
-            about = {"env_id": task.env_id, "envs": worlds.stepped_by, "episodes": len(played), "play": self.play}
-            print(json.dumps(about | {name: asdict(estimate) for name, estimate in estimates.items()}, indent=2))
+            print(json.dumps(evaluation.to_json(), indent=2))
         else:
-            print(envs_line(task.env_id, worlds.stepped_by))
-            print(f"{task.env_id}, {len(played)} episodes, {self.play} actions; mean [95 % interval]")
-            for name, estimate in estimates.items():
-                print(f"  {name:<8} {estimate:{'.1f' if name == 'length' else '.3f'}}")
+            print(f"{envs_line(task.env_id, evaluation.envs)}\n{evaluation}")
         return 0
 
 
-EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
-
-
-def save_replays(task: Task, actor: Actor, seed: int, path: Path, count: int = 10) -> None:
+def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, path: Path, count: int = 10) -> None:
     """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
     from srm.task.demos import save
     from srm.task.record import play
+    from srm.train.actor import Actor
 
+    envs = task.make_worlds(1, seed)
+    actor = Actor(trained.net(envs), seed, greedy=how == "greedy")
+    envs.close()
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
-    played = tuple(play(env, actor, world_seed) for world_seed in seeds)
+    with one_thread():
+        played = tuple(play(env, actor, world_seed) for world_seed in seeds)
     env.close()
     save(Demonstrations(task.name, task.env_id, task.words.name, versions(), tuple(seeds), played), path)
 
@@ -178,52 +160,6 @@ def _folder(training: Training) -> Path:
 
 def _number(value: float | None) -> str:
     return "unknown (no episode ended)" if value is None or value != value else f"{value:.3f}"
-
-
-@contextmanager
-def progress_shown(frames: int, live: bool) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal; elsewhere a line every ten seconds."""
-    if not live:
-        yield _lines(frames)
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]:,.0f} frames/s  return {task.fields[reached]}  success {task.fields[success]}"),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    with ProgressBars(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task("", total=frames, speed=0.0, reached="-", success="-", note="")
-
-        def show(progress: Progress) -> None:
-            reached, success = (_number(progress.row[name]) for name in ("return", "success"))
-            completed = int(progress.row["frames"])
-            note = f"{of_few(progress.counted)}{rates_text(progress.milestones)}".strip()
-            bars.update(task, completed=completed, speed=progress.speed, reached=reached, success=success, note=note)
-
-        yield show
-
-
-def _lines(frames: int) -> Callable[[Progress], None]:
-    last = float("-inf")
-
-    def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last < 10:
-            return
-        last = time.monotonic()
-        row = progress.row
-        seconds = max(0.0, frames - row["frames"]) / max(progress.speed, 1e-9)
-        print(
-            f"{int(row['frames'])}/{frames} frames  {progress.speed:.0f}/s  return {_number(row['return'])}  "
-            f"success {_number(row['success'])}{of_few(progress.counted)}{rates_text(progress.milestones)}  "
-            f"{seconds:.0f} s left",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show
 
 
 @contextmanager

@@ -34,17 +34,28 @@ class Trained:
     learning: LearnerConfig
     path: Path
     tensors: Mapping[str, Tensor]
+    given: Task | None = None  # the task itself, where Python handed it over
 
     def environment(self, name: str | None) -> Task:
         """Where the policy can be tried: where it was trained, or another environment of the same task."""
-        trained = find_task(self.task)
-        task = trained if name is None else find_task(name)
+        if name is None:
+            return self._trained_on
+        task = find_task(name)
+        self.refuse_other(task, name)
+        return task
+
+    def refuse_other(self, task: Task, name: str) -> None:
+        """Another task than that of the policy."""
+        trained = self._trained_on
         if task.name != trained.name:
             raise RunError(
                 f"{name} is of the task {task.name}, but the policy of {self.folder} was trained on {trained.name}; "
                 f"choose an environment of {trained.name} (`srm tasks` lists them)"
             )
-        return task
+
+    @property
+    def _trained_on(self) -> Task:
+        return self.given or find_task(self.task)
 
     def net(self, worlds: Worlds) -> Net:
         """The policy's network for worlds of the same kind."""
@@ -56,7 +67,7 @@ class Trained:
         return net
 
 
-def read_policy(folder: Path) -> Trained:
+def read_policy(folder: Path, task: Task | None = None) -> Trained:
     """From the end of a run or, if it is not finished, from its last checkpoint."""
     settings = settings_of(folder)
     path = policy_file(folder)
@@ -70,7 +81,7 @@ def read_policy(folder: Path) -> Trained:
         )
         raise RunError(f"{problem}{other}") from None
     tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
-    return Trained(folder, settings.task, settings.learning, path, tensors)
+    return Trained(folder, settings.task, settings.learning, path, tensors, task)
 
 
 def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
 from srm.errors import RunError
 from srm.experiment.policy import read_policy
 from srm.infer.posterior.evidence import Play
 from srm.task.demos import refuse_misfit
-from srm.task.table import Task, find_task
+from srm.task.table import Task
 from srm.train.rollout import Player, batch_of, log_prob_of, recompute
+from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations, Rollout
 
 ENVS = 16  # few, so that episodes come to their ends
@@ -21,9 +20,8 @@ def policy_play(
     folder: Path, task: Task, demonstrations: Demonstrations, demonstrated: Rollout, seed: int, frames: int
 ) -> Play:
     """The policy of a run in a task's environment, its actions drawn; every column begins with an episode."""
-    torch.set_num_threads(1)  # two threads wait for each other at every small product
     trained = read_policy(folder)
-    trained_on = find_task(trained.task).name
+    trained_on = trained.environment(None).name
     if trained_on != task.name:
         raise RunError(
             f"--play {folder}: its policy was trained on {trained_on}, not on {task.name}; give a run of that"
@@ -32,8 +30,9 @@ def policy_play(
     try:
         refuse_misfit(demonstrations, envs)
         net = trained.net(envs)
-        batch = Player(envs, net, max(1, frames // envs.count), seed).collect()
+        with one_thread():
+            batch = Player(envs, net, max(1, frames // envs.count), seed).collect()
+            outputs = recompute(net, batch_of(net, demonstrated))
     finally:
         envs.close()
-    outputs = recompute(net, batch_of(net, demonstrated))
     return Play(batch.rollout, batch.log_prob, log_prob_of(outputs["logits"], demonstrated.actions))

@@ -58,12 +58,12 @@ def look(env: gymnasium.Env) -> Moment:
 
     if isinstance(env, CompiledGrid):
         return GridMoment(env.cells, env.pose, env.carried, env.view[..., 0] != 0)
-    world = env.unwrapped
-    if isinstance(world, MiniGridEnv):
-        _, seen = world.gen_obs_grid()
-        carried = world.carrying.encode() if world.carrying else NOTHING_CARRIED
-        x, y = world.agent_pos
-        return GridMoment(world.grid.encode(), (int(x), int(y), int(world.agent_dir)), carried, np.asarray(seen))
+    inner = env.unwrapped
+    if isinstance(inner, MiniGridEnv):
+        _, seen = inner.gen_obs_grid()
+        carried = inner.carrying.encode() if inner.carrying else NOTHING_CARRIED
+        x, y = inner.agent_pos
+        return GridMoment(inner.grid.encode(), (int(x), int(y), int(inner.agent_dir)), carried, np.asarray(seen))
     if env.render_mode == "rgb_array":
         rendered: Any = env.render()
         return _compressed(np.asarray(rendered))

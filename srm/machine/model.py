@@ -12,11 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import Form, expand
 from srm.machine.holes import Constraint, Hole, LinearRow, Within
 from srm.machine.terms import Guard, Happens, Number, Term, events_of
+from srm.machine.words import VOCABULARIES, Words
+
+if TYPE_CHECKING:
+    from srm.machine.checks.core.report import Report
 
 ZERO = Number(0.0)
 
@@ -246,6 +251,25 @@ class Machine:
         from srm.machine.language.print import machine_text  # lays out models, so it cannot be imported before them
 
         return machine_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The drawing, in a notebook."""
+        from srm.machine.drawing.draw import svg  # draws models, so it cannot be imported before them
+
+        return svg(self)
+
+    def check(self, words: Words | None = None, constraint: str | None = None) -> Report:
+        """What can be proved about the machine before any training: `print` it, or let a notebook show it.
+
+        `words`: the vocabulary it is written in; the one it names, where that ships, unless given.
+        `constraint`: the name of the one to assume, or "none"; its first unless given.
+        """
+        from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
+
+        return check(self, words or VOCABULARIES.get(self.words or ""), constraint)
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

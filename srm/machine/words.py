@@ -114,3 +114,7 @@ class Words:
     @property
     def acts(self) -> tuple[str, ...]:
         return tuple(event.name for event in self.events if event.act)
+
+
+# Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
+VOCABULARIES: dict[str, Words] = {}

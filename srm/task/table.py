@@ -29,10 +29,10 @@ Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the e
 Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
 
 
-def _worlds(env_id: str, count: int, seed: int, envs: Stepping = "auto") -> Worlds:
+def _worlds(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Worlds:
     from srm.task.worlds import make_worlds
 
-    return make_worlds(env_id, count, seed, envs)
+    return make_worlds(env_id, count, seed, stepping)
 
 
 def _environment(env_id: str) -> gymnasium.Env:
@@ -66,15 +66,15 @@ class Task:
     def make_worlds(self, count: int, seed: int) -> Worlds:
         return self.worlds(self.env_id, count, seed)
 
-    def using(self, envs: Stepping) -> Task:
+    def using(self, stepping: Stepping) -> Task:
         """The same task with its envs stepped by somebody who was asked for."""
-        if envs == "auto":
+        if stepping == "auto":
             return self
         if self.worlds is not _worlds:
             raise SettingError(
-                f"--envs {envs} would change nothing: {self.name} makes envs of its own; leave --envs out"
+                f"--envs {stepping} would change nothing: {self.name} makes envs of its own; leave --envs out"
             )
-        return replace(self, worlds=partial(_worlds, envs=envs))
+        return replace(self, worlds=partial(_worlds, stepping=stepping))
 
 
 def _minigrid(target: str | None) -> Vocabulary:

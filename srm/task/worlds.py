@@ -73,15 +73,15 @@ class Worlds(Protocol):
     def close(self) -> None: ...
 
 
-def make_worlds(env_id: str, count: int, seed: int, envs: Stepping = "auto") -> Worlds:
+def make_worlds(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Worlds:
     """Compiled where the environment keeps MiniGrid's rules, else Gymnasium's; EnvPool's only on request."""
     if count < 1:
         raise TaskError(f"{count} worlds of {env_id}: at least one is needed")
-    if envs == "envpool":
+    if stepping == "envpool":
         return EnvPoolWorlds(env_id, count, seed)
     env = make_environment(env_id)
     why = "as asked"
-    if envs == "auto":
+    if stepping == "auto":
         with _refusals(env_id):
             rules = rules_of(env)
         if isinstance(rules, grid.Rules):

@@ -13,7 +13,7 @@ from srm.cli import main
 from srm.task.worlds import COMPILED, OWN_LAYOUTS
 
 ROOT = Path(__file__).parents[2]
-SMALL = ["--ppo.worlds", "4", "--ppo.steps", "16", "--frames", "200"]
+SMALL = ["--ppo.num-envs", "4", "--ppo.num-steps", "16", "--frames", "200"]
 ROOMS = "MiniGrid-MultiRoom-N2-S4-v0"
 Capture = pytest.CaptureFixture[str]
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -184,7 +185,7 @@ def test_an_interrupted_run_has_the_values_known_so_far_and_says_so(
         if next(rounds) == 3:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(learn, "_lines", lambda: picture)
+    monkeypatch.setattr(learn, "shown_progress", lambda: nullcontext(picture))
     assert main(["learn", "DoorKey-5x5", *way, "--frames", "100000", "-o", str(run)]) == 130
     message = f"the values known so far are in {run / 'learnt.srm'}; go on with: srm learn --resume {run}"
     assert message in capsys.readouterr().err

@@ -192,7 +192,7 @@ def test_losses_that_are_not_finite_stop_the_run_at_the_last_good_checkpoint(tmp
 
 def test_pay_that_is_not_finite_is_not_learnt_from(tmp_path: Path) -> None:
     run = Run.begin(training(), tmp_path / "run")
-    run.source.pay = lambda rollout: np.full(rollout.actions.shape, np.inf)  # type: ignore[attr-defined]
+    run.source.pay = lambda batch: np.full(batch.rollout.actions.shape, np.inf)  # type: ignore[attr-defined]
     with pytest.raises(RunError, match="round 1: the pay is not finite"):
         next(run.rounds())
 

@@ -23,17 +23,17 @@ class Both:
     def __init__(self, env_id: str, seed: int) -> None:
         self.task = find_task(env_id)
         self.worlds = EnvPoolWorlds(env_id, WORLDS, seed)
-        self.envs: list[Any] = [self.task.environment(env_id) for _ in range(WORLDS)]
+        self.originals: list[Any] = [self.task.environment(env_id) for _ in range(WORLDS)]
         views, places = self.worlds.reset()
-        for world, env in enumerate(self.envs):
-            env.reset(seed=0)
+        for world, original in enumerate(self.originals):
+            original.reset(seed=0)
             self._begin(world, views[world], places[world])
         self.ended = self.cut = 0
 
     def _begin(self, world: int, view: np.ndarray, place: np.ndarray) -> None:
-        env = self.envs[world]
-        put_into(env, self.worlds._pool.debug_states()[world])
-        self._compare(world, env.observation(env.unwrapped.gen_obs()), view, place)
+        original = self.originals[world]
+        put_into(original, self.worlds._pool.debug_states()[world])
+        self._compare(world, original.observation(original.unwrapped.gen_obs()), view, place)
 
     def _compare(self, world: int, seen: dict[str, np.ndarray], view: np.ndarray, place: np.ndarray) -> None:
         assert np.array_equal(seen["image"], view), f"world {world} looks otherwise"
@@ -41,14 +41,14 @@ class Both:
 
     def step(self, actions: np.ndarray) -> Step:
         step = self.worlds.step(actions)
-        for world, env in enumerate(self.envs):
+        for world, original in enumerate(self.originals):
             if not step.real[world]:
                 assert step.task_reward[world] == 0
                 assert not step.ended[world]
                 assert not step.cut[world]
                 self._begin(world, step.views[world], step.places[world])
                 continue
-            seen, reward, ended, truncated, _ = env.step(int(actions[world]))
+            seen, reward, ended, truncated, _ = original.step(int(actions[world]))
             self._compare(world, seen, step.views[world], step.places[world])
             assert step.task_reward[world] == pytest.approx(reward, abs=1e-6)
             assert step.ended[world] == ended
@@ -68,7 +68,7 @@ def check_expert(env_id: str) -> None:
     """Four solved episodes, and the first steps of the next four."""
     both = Both(env_id, seed=2)
     assert both.task.expert is not None
-    plans = [both.task.expert(env) for env in both.envs]
+    plans = [both.task.expert(original) for original in both.envs]
     for moment in range(max(len(plan or ()) for plan in plans) + 1):
         both.step(np.array([plan[moment] if plan and moment < len(plan) else 6 for plan in plans]))
     assert both.ended >= sum(plan is not None for plan in plans)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srm.errors import RunError
 from srm.experiment.run import write_bytes
 from srm.report.compare.measure import Comparison, MeasuredPanel, hole_extent, hole_values
 from srm.report.compare.stats import Band
@@ -18,29 +19,16 @@ from srm.report.html.strip import COLOURS, dash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-STYLE: Any = {
-    "svg.hashsalt": "srm",
-    "text.parse_math": False,  # a curve may be called $x
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#57606a",
-    "axes.grid": True,
-    "grid.color": "#e8ecf1",
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "figure.constrained_layout.use": True,
-}
-# Neither the time nor the program's version, which would make every file another one.
-ABOUT: dict[str, dict[str, str | None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    from srm.report.figure import ShownFigure
 
 
 def write_figures(comparison: Comparison, out: Path) -> list[str]:
     """Writes every figure twice, and returns the names of the files."""
     from matplotlib import rc_context
+
+    from srm.report.figure import ABOUT, STYLE
 
     written = []
     with rc_context(STYLE):
@@ -61,7 +49,7 @@ def palette(scheme: int = 0) -> list[str]:
     return re.findall(r"--curve-\d+: (#\w{6})", style)[COLOURS * scheme :][:COLOURS]
 
 
-def _figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
+def _figures(comparison: Comparison) -> Iterator[tuple[str, ShownFigure]]:
     for panel in comparison.panels:
         if any(curve.by_frames.seeds.any() for curve in panel.curves):
             yield "curves" if len(comparison.panels) == 1 else f"curves-{_slug(panel.env_id)}", _curves(panel)
@@ -75,13 +63,25 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
 
 
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
+def _figure(width: float, height: float) -> ShownFigure:
+    from srm.report.figure import ShownFigure
 
-    return Figure(figsize=(width, height))
+    return ShownFigure(figsize=(width, height))
 
 
-def _curves(panel: MeasuredPanel) -> Figure:
+def curves_figure(panel: MeasuredPanel) -> ShownFigure:
+    """The curves of one environment, in the style of these figures."""
+    from matplotlib import rc_context
+
+    from srm.report.figure import STYLE
+
+    if not any(curve.by_frames.seeds.any() for curve in panel.curves):
+        raise RunError(f"no run in {panel.env_id} has a return yet; try again later")
+    with rc_context(STYLE):
+        return _curves(panel)
+
+
+def _curves(panel: MeasuredPanel) -> ShownFigure:
     drawn = [measured for measured in panel.curves if measured.by_frames.seeds.any()]
     figure, axes = _lines([(each.curve.name, each.curve.colour, each.by_frames) for each in drawn])
     for measured in drawn:
@@ -90,17 +90,17 @@ def _curves(panel: MeasuredPanel) -> Figure:
         axes.plot(*ends.T, "o", markersize=4, markerfacecolor="white", color=shade)
     low, high = axes.get_ylim()
     axes.set(title=panel.env_id, xlabel="frames", ylabel="return", xlim=(0, None), ylim=(min(0.0, low), max(1.0, high)))
-    axes.xaxis.set_major_formatter(_thousands())
+    axes.xaxis.set_major_formatter(thousands())
     return figure
 
 
-def _profiles(comparison: Comparison) -> Figure:
+def _profiles(comparison: Comparison) -> ShownFigure:
     figure, axes = _lines([(profile.name, profile.colour, profile.share) for profile in comparison.profiles])
     axes.set(xlabel="final return τ", ylabel="share of runs with return ≥ τ", xlim=(0, 1), ylim=(0, 1.03))
     return figure
 
 
-def _lines(lines: Sequence[tuple[str, int, Band]]) -> tuple[Figure, Axes]:
+def _lines(lines: Sequence[tuple[str, int, Band]]) -> tuple[ShownFigure, Axes]:
     """Lines with their bands, and a legend below them, where it hides none, in as many columns as their names leave room for."""
     longest = max(len(name) for name, _, _ in lines)
     columns = 3 if longest < 20 else 2 if longest < 40 else 1
@@ -127,13 +127,13 @@ def _line(axes: Axes, colour: int, band: Band) -> Line2D:
     return line
 
 
-def _thousands() -> Any:
+def thousands() -> Any:
     from matplotlib.ticker import EngFormatter
 
     return EngFormatter(sep="\N{THIN SPACE}")
 
 
-def _holes(comparison: Comparison) -> Figure:
+def _holes(comparison: Comparison) -> ShownFigure:
     """One axes a curve: holes below each other, a line a seed."""
     curves = comparison.with_holes
     tables = [hole_values(curve) for curve in curves]

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from srm.errors import SettingError
 from srm.report.compare.collect import MeasuredRun
 from srm.report.compare.curves import Curve, Panel, panels
 from srm.report.compare.stats import Band, SeedEstimate, average, band, carried, estimate, first_reach, profile
+
+if TYPE_CHECKING:
+    from srm.report.figure import ShownFigure
 
 POINTS = 200  # between the start of a curve and its end
 THRESHOLDS = np.linspace(0.0, 1.0, 101)
@@ -78,7 +83,7 @@ class Profile:
     share: Band
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     runs: tuple[MeasuredRun, ...]
     target: float  # whose frames to reach are told
@@ -92,6 +97,35 @@ class Comparison:
     @property
     def with_holes(self) -> list[Curve]:
         return [measured.curve for measured in self.curves if any(run.holes for run in measured.curve.runs)]
+
+    def plot(self, env_id: str | None = None) -> ShownFigure:
+        """The learning curves in one environment, the first unless given, with the bands of their seeds."""
+        from srm.report.compare.figures import curves_figure  # draws comparisons, so it cannot be imported before them
+
+        known = {panel.env_id: panel for panel in self.panels}
+        if env_id is not None and env_id not in known:
+            raise SettingError(f"there is no {env_id} here; there are {', '.join(known)}")
+        return curves_figure(known[env_id or self.panels[0].env_id])
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _lines(self) -> Iterator[str]:
+        for panel in self.panels:
+            yield panel.env_id
+            for each in panel.curves:
+                final = each.final
+                interval = "" if np.isnan(final.low) else f" [{final.low:.3f}, {final.high:.3f}]"
+                ended = "" if np.isnan(final.value) else f", final return {final.value:.3f}{interval}"
+                yield f"  {each.curve.name}: {each.finished} of {len(each.curve.runs)} runs finished{ended}"
+
+    def _repr_html_(self) -> str:
+        from srm.report.compare.page import comparison_display
+
+        return comparison_display(self)
 
 
 def compare(runs: Sequence[MeasuredRun], target: float) -> Comparison:

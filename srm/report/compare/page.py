@@ -12,15 +12,16 @@ import numpy as np
 
 from srm.errors import RunError
 from srm.experiment.run import write_bytes
-from srm.report.compare.figures import write_figures
+from srm.report.compare.figures import curves_figure, write_figures
 from srm.report.compare.measure import Comparison
-from srm.report.compare.sections import comparison_sections
+from srm.report.compare.sections import comparison_sections, final_tables
 from srm.report.compare.series import panel_data, profile_data
 from srm.report.compare.spreadsheets import write_spreadsheets
 from srm.report.html.markup import Markup, tag
 from srm.report.html.numbers import counted, duration, number, whole
 from srm.report.html.page import page
 from srm.report.html.parts import figures
+from srm.report.notebook import display, picture
 
 PAGE = "index.html"
 SCRIPTS = ("elements", "chart", "choices", "compare")
@@ -47,6 +48,13 @@ def comparison_page(comparison: Comparison, out: Path, files: Sequence[str] = ()
     }
     sections = [section for section in comparison_sections(comparison, out, files) if section is not None]
     return page(_title(comparison), _header(comparison), sections, SCRIPTS, data)
+
+
+def comparison_display(comparison: Comparison) -> str:
+    """What it shows of itself in a notebook: the head of the page, the curves and the final returns."""
+    drawn = [panel for panel in comparison.panels if any(curve.by_frames.seeds.any() for curve in panel.curves)]
+    curves = (picture(curves_figure(panel), f"Learning curves in {panel.env_id}") for panel in drawn)
+    return display(_header(comparison), *curves, tag("h3", "Final returns"), *final_tables(comparison))
 
 
 def _title(comparison: Comparison) -> str:

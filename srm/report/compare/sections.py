@@ -31,7 +31,7 @@ def comparison_sections(comparison: Comparison, out: Path, files: Sequence[str])
     )
     yield _profile_section(comparison)
     yield _holes(comparison)
-    yield Section("final", "Final returns", join(_finals(comparison)), _final_note(comparison))
+    yield Section("final", "Final returns", join(final_tables(comparison)), _final_note(comparison))
     yield Section("runs", "Every run", _runs(comparison, out))
     if files:
         links = tag("ul", *(tag("li", tag("a", name, href=quote(name))) for name in files), class_="files")
@@ -151,7 +151,7 @@ def _hole_cell(belief: tuple[float, float] | None) -> Markup:
     )
 
 
-def _finals(comparison: Comparison) -> Iterator[Markup]:
+def final_tables(comparison: Comparison) -> Iterator[Markup]:
     heads = [
         "curve",
         right("seeds"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-_VOID = frozenset({"input", "link", "meta"})
+_VOID = frozenset({"img", "input", "link", "meta"})
 
 
 class Markup(str):

@@ -13,6 +13,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from srm.errors import ExtraError, RunError
+from srm.infer.posterior import store
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.record import KIND
 from srm.infer.posterior.sample import PosteriorConfig
@@ -140,7 +141,7 @@ def test_draws_come_back_by_ensemble(posterior: Posterior, path: Path) -> None:
 
 
 def test_many_draws_are_thinned(posterior: Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("srm.infer.posterior.store.MOST_DRAWS", 100)
+    monkeypatch.setattr(store, "MOST_DRAWS", 100)
     assert stored_draws(posterior).draws.shape[:2] == (4, 25)
 
 

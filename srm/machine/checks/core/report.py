@@ -15,6 +15,7 @@ from srm.machine.affine import LARGEST_NUMBER, Form
 from srm.machine.terms import number_text
 
 SEVERITIES = ("error", "warning", "note")
+WIDTH = 120  # of a report as text; longer lines are not broken
 QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", "farming", "against")
 
 
@@ -132,6 +133,31 @@ class Report:
             "warnings": self.count("warning"),
             "findings": [_without_empty(asdict(finding)) for finding in self.findings],
         }
+
+    def __str__(self) -> str:
+        return _printed(self, coloured=False)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The same text in colours, in a notebook."""
+        return _printed(self, coloured=True)
+
+
+def _printed(report: Report, *, coloured: bool) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from srm.machine.checks.core.terminal import print_report  # prints reports, so it cannot be imported before them
+
+    console = Console(file=StringIO(), record=True, width=WIDTH, force_jupyter=False)
+    print_report(report, console)
+    if not coloured:
+        return console.export_text().rstrip()
+    lines = "<pre style='white-space:pre-wrap;line-height:1.4'>{code}</pre>"
+    return console.export_html(inline_styles=True, code_format=lines)
 
 
 def _without_empty(record: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,13 @@ from typing import Any
 
 @contextmanager
 def stop_on_interrupt(when: str = "after this round") -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C is only told, for the caller to stop when it can; a second one does not wait."""
+    """The first Ctrl-C is only told, for the caller to stop when it can; a second one does not wait.
+
+    Signals reach the main thread alone: in any other nothing is caught, and nothing needs to be.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
     asked = False
 
     def handle(*_: Any) -> None:

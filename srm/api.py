@@ -1,0 +1,421 @@
+"""The front door: one function for each stage. Each takes values or their names, and returns a value.
+
+    load -> check        demonstrations -> infer        learn, train -> resume -> evaluate, compare
+
+A machine is a `Machine`, the path of an `.srm` file, or a name of the library. A task is a `Task` or its name. Demonstrations are
+`Demonstrations` or the path of a file. Everything that a command of `srm` has a flag for has a keyword here.
+
+Nothing here changes a setting of PyTorch or of the process for good, and no second process is started unless `cores` asks for one, so
+that a script needs no `if __name__ == "__main__"`. Ctrl-C stops a run after its round, with a checkpoint, and raises `KeyboardInterrupt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
+from srm.machine.language.parse import find_machine
+from srm.machine.model import Machine
+from srm.machine.words import VOCABULARIES, Words
+from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
+
+if TYPE_CHECKING:
+    from srm.experiment.evaluation import ActionChoice, Evaluation
+    from srm.experiment.policy import Trained
+    from srm.experiment.runner import Run
+    from srm.machine.checks.core.report import Report
+    from srm.report.compare.measure import Comparison
+    from srm.report.progress import RoundProgress
+    from srm.results import PosteriorResult, RunResult
+    from srm.trajectory import Demonstrations
+
+Named = str | Path
+
+
+# Machines and demonstrations
+
+
+def load(machine: Named, words: Words | Task | None = None) -> Machine:
+    """Reads a machine: an `.srm` file, or one of the library by its name. Loading executes nothing.
+
+    Args:
+        machine: The path of a file, or a name such as `"doorkey"`.
+        words: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
+            `words minigrid`, is checked against that.
+    """
+    return _with_words(machine, words)[0]
+
+
+def check(
+    machine: Machine | Named,
+    words: Words | Task | None = None,
+    *,
+    constraint: str | None = None,
+    against: Machine | Named | None = None,
+) -> Report:
+    """Proves what can be proved about a machine, for every assignment that its constraint allows. Nothing is trained.
+
+    Args:
+        machine: A machine, its file, or its name in the library.
+        words: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
+        constraint: The name of the constraint to assume, or `"none"`; the first unless given.
+        against: Another machine. The report then says whether both always pay the same, and nothing else.
+    """
+    from srm.machine.checks.check import compare as compare_machines
+
+    checked, known = _with_words(machine, words)
+    if against is None:
+        return checked.check(known, constraint)
+    return compare_machines(checked, _with_words(against, words)[0], known, constraint)
+
+
+def demonstrations(source: Task | Named, *, count: int | None = None, task: Task | str | None = None) -> Demonstrations:
+    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari.
+
+    Args:
+        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or a Minari
+            dataset, as `"namespace/name-v0"`, which needs `task`.
+        count: Only the first so many.
+        task: The task that they must show.
+    """
+    from srm.task import demos
+
+    known = None if task is None else _task(task)
+    if isinstance(source, Task):
+        return _first(demos.load(demos.shipped(source), source), count)
+    path = Path(source)
+    if path.exists() or path.suffix == ".npz":
+        return _first(demos.load(path, known), count)
+    if re.fullmatch(r".+/.+-v\d+", str(source)):
+        from srm.task.demo_minari import import_minari
+
+        if known is None:
+            raise TaskError(f"{source} is a Minari dataset; name the task it shows: task=...")
+        return _first(import_minari(str(source), known), count)
+    return demonstrations(_task(str(source)), count=count)
+
+
+# Inference
+
+
+def infer(
+    task: Task | str,
+    machine: Machine | Named | None = None,
+    demonstrations: Demonstrations | Named | None = None,
+    *,
+    play: Sequence[RunResult | Named] = (),
+    out: Named | None = None,
+    **settings: Any,
+) -> PosteriorResult:
+    """Infers what each hole of a machine is worth, with intervals, in seconds. Nothing is trained.
+
+    Args:
+        task: Where the demonstrations were recorded.
+        machine: The machine with holes; the task's first unless given. Values that its holes have are not looked at.
+        demonstrations: Those that ship with the task unless given.
+        play: Runs whose policies play too: what they do and demonstrators do not is evidence.
+        out: A folder to write machine, posterior, draws and page into; nothing is written unless given.
+        **settings: Any flag of `srm infer`, such as `seed`, `count`, `constraint`, `frames` (of random play), `allow_farming`, or
+            `posterior={"sweeps": 2000}`.
+    """
+    from srm.experiment.keywords import configured
+    from srm.experiment.posterior import Inference, Inputs, infer_holes, write_inference
+    from srm.experiment.run import refuse_taken
+    from srm.infer.posterior.store import stored_draws, summary_of
+    from srm.machine.checks.check import refuse_unfit
+    from srm.machine.model import held_to
+    from srm.results import PosteriorResult
+
+    found = _task(task)
+    taken, named = _machine(found, machine)
+    settings |= {"subject": _config_name(found, task), "machine": named, "play": [_folder(run) for run in play]}
+    asked = configured(Inference, settings, "srm.infer")
+    opened = taken.opened()
+    if not opened.holes:
+        raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.train(task, machine)")
+    refuse_unfit(opened, found.words, asked.constraint)
+    constraint = None if asked.constraint == "none" else opened.constraint(asked.constraint)
+    shown = _shown(found, demonstrations, asked.count)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        refuse_taken(folder, resumable=False)
+    inputs = Inputs(found, opened, constraint, shown)
+    posterior = infer_holes(asked, inputs)
+    if folder is not None:
+        from srm.report.run.inference import write_posterior_report
+
+        write_inference(folder, asked, inputs, posterior)
+        write_posterior_report(folder)
+    summary = summary_of(posterior, found.vocabulary(), shown.trajectories)
+    learnt = held_to(posterior.concrete, posterior.constraint)
+    return PosteriorResult(learnt, summary, stored_draws(posterior), shown.env_id)
+
+
+# Runs
+
+
+def learn(
+    task: Task | str,
+    machine: Machine | Named | None = None,
+    demonstrations: Demonstrations | Named | None = None,
+    *,
+    frames: int = 0,
+    seed: int = 0,
+    out: Named | None = None,
+    progress: bool = True,
+    cores: Literal[0, 1, 2] = 1,
+    **settings: Any,
+) -> RunResult:
+    """Infers the holes of a machine while a policy is trained on it, in a run folder.
+
+    Args:
+        task: What is learnt.
+        machine: The machine with holes; the task's first unless given. Values that its holes have are not looked at.
+        demonstrations: Those that ship with the task unless given.
+        frames: Steps to play; 0: what the task's table says.
+        seed: Of envs, weights, actions and draws.
+        out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is taken.
+        progress: Whether to show how the run is getting on.
+        cores: Of Algorithm 1 (`infer="algorithm1"`). 2 infers the holes in a process beside this one.
+        **settings: Any flag of `srm learn`, such as `stop_at`, `constraint`, `count`, `infer`, `learner`, `net`,
+            `ppo={"discount": 0.98}` or `posterior={"sweeps": 200}`.
+    """
+    from srm.experiment.given import Given
+    from srm.experiment.keywords import configured
+    from srm.experiment.learning_settings import Learning
+    from srm.experiment.runner import Run
+
+    found = _task(task)
+    taken, named = _machine(found, machine)
+    settings |= {"task": _config_name(found, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
+    asked = configured(Learning, settings, "srm.learn")
+    given = Given(found, taken, _shown(found, demonstrations, asked.count))
+    parts = (asked.task, named or "learn", asked.learning.learner, asked.learning.net)
+    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+
+
+def train(
+    task: Task | str,
+    reward: Machine | Named = "task",
+    demonstrations: Demonstrations | Named | None = None,
+    *,
+    frames: int = 0,
+    seed: int = 0,
+    out: Named | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> RunResult:
+    """Trains a policy, in a run folder.
+
+    Args:
+        task: What is learnt.
+        reward: What pays: `"task"` for the task's own reward, a machine with values, or `"gail"` or `"gan_gcl"`.
+        demonstrations: For those that imitate; the ones that ship with the task unless given.
+        frames: Steps to play; 0: what the task's table says.
+        seed: Of envs, weights and actions.
+        out: The folder of the run; `runs/TASK-REWARD-LEARNER-NET-SEED` unless given, with a number if that is taken.
+        progress: Whether to show how the run is getting on.
+        **settings: Any flag of `srm train`, such as `stop_at`, `holes`, `from_run`, `learner`, `net` or `ppo={"discount": 0.98}`.
+    """
+    from srm.experiment.given import Given
+    from srm.experiment.keywords import configured
+    from srm.experiment.runner import Run
+    from srm.experiment.training import IMITATING, TASK, Training
+
+    found = _task(task)
+    taken = None if reward in (TASK, *IMITATING) else _machine(found, reward)[0]
+    named = str(reward) if not isinstance(reward, Machine) else _machine_name(reward, (TASK, *IMITATING))
+    if "from_run" in settings and settings["from_run"] is not None:
+        settings["from_run"] = _folder(settings["from_run"])
+    settings |= {"task": _config_name(found, task), "reward": named, "frames": frames, "seed": seed}
+    asked = configured(Training, settings, "srm.train")
+    if demonstrations is not None and not asked.from_demonstrations:
+        raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
+    shown = _shown(found, demonstrations, asked.count) if asked.from_demonstrations else None
+    parts = (asked.task, Path(named).stem, asked.learning.learner, asked.learning.net)
+    given = Given(found, taken, shown)
+    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+
+
+def resume(
+    run: RunResult | Named, *, frames: int = 0, task: Task | str | None = None, progress: bool = True
+) -> RunResult:
+    """Goes on with a run of `learn` or `train` from its last checkpoint.
+
+    Args:
+        run: The run, or its folder.
+        frames: Steps to play in all; what was last asked for unless given.
+        task: The run's task, if it is one of your own that the folder cannot name.
+        progress: Whether to show how the run is getting on.
+    """
+    from srm.experiment.runner import Run
+    from srm.results import RunResult
+
+    result = run if isinstance(run, RunResult) else RunResult.read(run)
+    known = result.task if task is None else _task(task)
+    return _complete(lambda: Run.resume(result.folder, frames, known), known, progress)
+
+
+def evaluate(
+    policy: Trained | RunResult | Named,
+    env: Task | str | None = None,
+    *,
+    episodes: int = 1000,
+    play: ActionChoice = "sampled",
+    seed: int = 0,
+) -> Evaluation:
+    """Plays episodes with a trained policy, in envs that nobody trained in.
+
+    Args:
+        policy: `run.policy`, the run, or its folder.
+        env: Another environment of the same task, such as a larger one; where it was trained unless given.
+        episodes: How many to play.
+        play: Draw actions from the policy, as in training, or always take the likeliest (`"greedy"`).
+        seed: Of envs and actions; never those of training.
+    """
+    from srm.experiment.evaluation import evaluate_policy
+    from srm.experiment.policy import Trained
+    from srm.results import RunResult
+
+    if episodes < 1:
+        raise SettingError(f"episodes {episodes}: give a number that is 1 or more")
+    trained = policy
+    if not isinstance(trained, Trained):
+        trained = (trained if isinstance(trained, RunResult) else RunResult.read(trained)).policy
+    if isinstance(env, Task):
+        trained = replace(trained, given=trained.given or env)
+        trained.refuse_other(env, env.name)
+        return evaluate_policy(trained, env, episodes, play=play, seed=seed)
+    return evaluate_policy(trained, trained.environment(env), episodes, play=play, seed=seed)
+
+
+def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:
+    """Puts runs beside each other: curves over seeds, with intervals.
+
+    Args:
+        *runs: Runs, their folders, or folders that hold them.
+        reach: The return whose frames to reach are told.
+    """
+    from srm.report.compare.collect import find_runs
+    from srm.report.compare.measure import compare as compare_runs
+
+    if not runs:
+        raise SettingError("give the runs to compare, or a folder that holds them")
+    return compare_runs(find_runs([Path(_folder(run)) for run in runs]), reach)
+
+
+def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> RunResult:
+    """A run from its beginning to its page. Ctrl-C, or a fault, leaves it as far as it got."""
+    from srm.experiment.learning_settings import Learning
+    from srm.interrupt import stop_on_interrupt
+    from srm.report.progress import shown_progress
+    from srm.report.run.learning import write_report
+    from srm.results import RunResult
+    from srm.train.threads import one_thread
+
+    with ExitStack() as stack:
+        stack.enter_context(one_thread())
+        stopped = stack.enter_context(stop_on_interrupt())
+        run = begin()
+        stack.callback(run.close)
+        folder = run.folder
+        _play(run, stopped, stack.enter_context(shown_progress(shown=progress)))
+        if stopped():
+            raise KeyboardInterrupt(f"stopped at {run.learner.frames} frames; go on with srm.resume({str(folder)!r})")
+        run.finish()
+        if isinstance(run.settings, Learning):
+            write_report(folder)
+    return RunResult(folder, task)
+
+
+def _play(run: Run, stopped: Callable[[], bool], show: Callable[[RoundProgress], None]) -> None:
+    rounds = run.rounds()
+    try:
+        for round in rounds:
+            show(round)
+            if stopped():
+                break
+    finally:
+        rounds.close()  # leaves a checkpoint
+
+
+# What was named
+
+
+def _task(task: Task | str) -> Task:
+    return task if isinstance(task, Task) else find_task(task)
+
+
+def _config_name(task: Task, given: Task | str) -> str:
+    """By which a folder names its task: one of your own, handed over as a `Task`, cannot be found by that again."""
+    if isinstance(given, str):
+        return given
+    family = FAMILIES.get(task.name)
+    if family is None or task.env_id == family.env_id or task.env_id not in ENVIRONMENTS[task.name]:
+        return task.name
+    return short_name(task.env_id)
+
+
+def _with_words(machine: Machine | Named, words: Words | Task | None) -> tuple[Machine, Words | None]:
+    """A machine, checked against its vocabulary where that is known."""
+    given = words.words if isinstance(words, Task) else words
+    if isinstance(machine, Machine):
+        return machine, given or VOCABULARIES.get(machine.words or "")
+    read = find_machine(machine)
+    known = given or VOCABULARIES.get(read.words or "")
+    return (read if known is None else find_machine(machine, {known.name: known})), known
+
+
+def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str | None]:
+    """The machine for a task, and its name for the config: None if it is the task's first."""
+    known = {task.words.name: task.words}
+    if isinstance(machine, Machine):
+        return machine, machine.name
+    if machine is not None:
+        return find_machine(machine, known), str(machine)
+    if not task.machines:
+        raise MachineError(f"task {task.name} has no machine of its own; give one: machine=...")
+    return find_machine(task.machines[0], known), None
+
+
+def _machine_name(machine: Machine, taken: Sequence[str]) -> str:
+    """As the config's reward, which has words of its own for what is no machine."""
+    return f"{machine.name}.srm" if machine.name in taken else machine.name
+
+
+def _shown(task: Task, given: Demonstrations | Named | None, count: int | None) -> Demonstrations:
+    from srm.task import demos
+    from srm.trajectory import Demonstrations
+
+    if not isinstance(given, Demonstrations):
+        return _first(demos.load(demos.shipped(task) if given is None else demos.find_file(Path(given)), task), count)
+    if given.task != task.name:
+        raise DemonstrationError(f"the demonstrations show the task {given.task}, not {task.name}")
+    return _first(given, count)
+
+
+def _first(shown: Demonstrations, count: int | None) -> Demonstrations:
+    if count is None:
+        return shown
+    if not 1 <= count <= len(shown):
+        raise DemonstrationError(f"there are {len(shown)} demonstrations, so count must lie in 1..{len(shown)}")
+    return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+
+
+def _folder(run: RunResult | Named) -> str:
+    return str(run if isinstance(run, str | Path) else run.folder)
+
+
+def _free_folder(out: Named | None, parts: Sequence[str], seed: int) -> Path:
+    """The one that is asked for, or runs/TASK-...-SEED with a number if that is taken."""
+    if out is not None:
+        return Path(out)
+    folder = Path("runs") / "-".join([*(Path(part).stem.replace(":", ".") for part in parts), f"seed{seed}"])
+    others: Iterator[Path] = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+    return next(path for path in chain([folder], others) if not path.exists())

@@ -87,7 +87,7 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, 
     for unfinished in residual.past:
         compiled.move_on(program.compiled, unfinished.entries, unfinished.chosen, holes, nodes, moving)
     entries = residual.entries
-    paid, slopes, contribution, rule, clash = compiled.pay(
+    paid, gradients, contribution, rule, clash = compiled.pay(
         program.compiled, entries, holes, nodes, moving, coefficients=coefficients, by_rule=by_rule
     )
     if clash[0] >= 0:
@@ -101,7 +101,7 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, 
         entries.world,
         paid.T,
         rule.T,
-        Coefficients((count, len(entries), tables.holes), *slopes) if slopes else None,
+        Coefficients((count, len(entries), tables.holes), *gradients) if gradients else None,
         None if contribution is None else contribution.T,
     )
 

@@ -61,7 +61,7 @@ def by_batch(program: Program, rollouts: list[Stream], holes: np.ndarray) -> np.
 # each assignment alone, so agreement also says that neither worlds nor assignments disturb one another.
 @settings(max_examples=150)
 @given(machines(deterministic=True), streams(), st.lists(st.integers(0, 20), max_size=3), st.data())
-def test_batched_pays_what_the_reference_pays_and_knows_its_slopes(
+def test_batched_pays_what_the_reference_pays_and_knows_its_gradients(
     machine: Machine, stream: Stream, cuts: list[int], data: st.DataObject
 ) -> None:
     holes = data.draw(assignments(machine, 3))
@@ -69,10 +69,10 @@ def test_batched_pays_what_the_reference_pays_and_knows_its_slopes(
     paid = by_batch(program, rollouts, holes)
     for row, assignment in zip(paid, holes, strict=True):
         assert row.tolist() == by_reference(machine, rollouts, assignment).tolist()
-    assert_coefficients_are_slopes(program, stream, holes)
+    assert_coefficients_are_gradients(program, stream, holes)
 
 
-def assert_coefficients_are_slopes(program: Program, stream: Stream, holes: np.ndarray) -> int:
+def assert_coefficients_are_gradients(program: Program, stream: Stream, holes: np.ndarray) -> int:
     """Wherever a small change of a hole leaves the same guards true, pay moves along its coefficients. How often it did."""
     residual, _ = symbolic.read(program, stream.events, stream.ended | stream.cut, stream.real)
     at = batched.pay(residual, holes, coefficients=True)
@@ -89,7 +89,7 @@ def assert_coefficients_are_slopes(program: Program, stream: Stream, holes: np.n
 
 
 def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
-    dynamic_nodes = dynamic_counters = repayments = unfinished = slopes = 0
+    dynamic_nodes = dynamic_counters = repayments = unfinished = gradients = 0
     for seed in range(150):
         machine, rng = busy_machine(seed), np.random.default_rng(seed)
         stream = busy_stream(seed)
@@ -99,7 +99,7 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
         paid = by_batch(program, rollouts, holes)
         for row, assignment in zip(paid, holes, strict=True):
             assert row.tolist() == by_reference(machine, rollouts, assignment).tolist(), f"seed {seed}"
-        slopes += assert_coefficients_are_slopes(program, stream, holes)
+        gradients += assert_coefficients_are_gradients(program, stream, holes)
         carry = None
         for part in rollouts:
             residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
@@ -107,7 +107,7 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
             unfinished += len(residual.past) > 0
         dynamic_nodes += program.tables.dynamic_node
         dynamic_counters += program.tables.dynamic > 0
-    assert min(dynamic_nodes, dynamic_counters, repayments, unfinished, slopes) > 50  # or the test would say little
+    assert min(dynamic_nodes, dynamic_counters, repayments, unfinished, gradients) > 50  # or the test would say little
 
 
 def test_what_the_firings_bring_is_what_is_paid_also_with_hindsight() -> None:

@@ -175,7 +175,7 @@ def walk(
     return entries, begun, clash
 
 
-class Slopes(NamedTuple):
+class Gradients(NamedTuple):
     """d pay / d holes, for the R pairs of an entry and a hole that the entry's pay can depend on."""
 
     entry: Array  # [R]
@@ -192,26 +192,26 @@ def pay(
     *,
     coefficients: bool,
     by_rule: bool,
-) -> tuple[Array, Slopes | None, Array | None, Array, Array]:
-    """Pay [N, K], its slopes and the contribution of each firing [N, K] if asked for, the rule that fired [N, K], and (entry, rule, rule,
+) -> tuple[Array, Gradients | None, Array | None, Array, Array]:
+    """Pay [N, K], its gradients and the contribution of each firing [N, K] if asked for, the rule that fired [N, K], and (entry, rule, rule,
     assignment) of two rules that hold together or -1. Moves `nodes` [B, K] and `moving` [B, D, K] on."""
     shape = len(entries), holes.shape[1]
     paid, fired = np.zeros(shape), np.empty(shape, np.int32)
-    rows, slopes = _rows(tables, entries, holes.shape) if coefficients else (None, None)
-    value = slopes.value if slopes else None
+    rows, gradients = _rows(tables, entries, holes.shape) if coefficients else (None, None)
+    value = gradients.value if gradients else None
     contribution = np.zeros(shape) if by_rule else None
     clash = _pay(tables, entries, None, holes, nodes, moving, paid, rows, value, contribution, fired)
-    return paid, slopes, contribution, fired, clash
+    return paid, gradients, contribution, fired, clash
 
 
-def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> tuple[Array, Slopes]:
+def _rows(tables: CompiledTables, entries: Entries, shape: tuple[int, ...]) -> tuple[Array, Gradients]:
     holes, count = shape
     rows = np.empty((len(entries), holes), np.int32)
     pairs = _library().srm_rows(
         ctypes.byref(tables.structure), ctypes.byref(entries.structure), len(entries), _at(rows)
     )
     entry, hole = np.nonzero(rows >= 0)
-    return rows, Slopes(entry, hole, np.zeros((pairs, count)))
+    return rows, Gradients(entry, hole, np.zeros((pairs, count)))
 
 
 def move_on(tables: CompiledTables, entries: Entries, chosen: Array, holes: Array, nodes: Array, moving: Array) -> None:
@@ -228,7 +228,7 @@ def _pay(
     moving: Array,
     paid: Array | None,
     rows: Array | None,
-    slopes: Array | None,
+    gradients: Array | None,
     contribution: Array | None,
     fired: Array | None,
 ) -> Array:
@@ -239,7 +239,7 @@ def _pay(
         _at(chosen),
         len(entries) if chosen is None else len(chosen),
         holes.shape[1],
-        *map(_at, (holes, nodes, moving, paid, rows, slopes, contribution, fired, clash)),
+        *map(_at, (holes, nodes, moving, paid, rows, gradients, contribution, fired, clash)),
     )
     if failed:
         raise MemoryError("paying a rollout")

@@ -16,8 +16,8 @@ typedef struct {
     double *value;  /* [K] */
     uint8_t *claimed; /* [K] the assignments under which the candidate fires */
     uint8_t *stack;   /* [deepest, K] */
-    Ints rows;        /* [N, H] where the slopes of an entry along a hole are kept, or NONE */
-    double *slopes;   /* [rows, K], or NULL */
+    Ints rows;        /* [N, H] where the gradients of an entry along a hole are kept, or NONE */
+    double *gradients;   /* [rows, K], or NULL */
     double *contribution;  /* [K] what the entry under way brings, or NULL */
 } Run;
 
@@ -47,29 +47,29 @@ static int evaluate(const Run *r, int form, int at, double *out) {
     return at;
 }
 
-/* Adds d form / d holes to the entry's slopes where the candidate fires. */
+/* Adds d form / d holes to the entry's gradients where the candidate fires. */
 static void differentiate(const Run *r, int form, int at, int entry) {
     const Tables *t = r->t;
     for (int group = t->form_from[form]; group < t->form_from[form + 1]; group++, at++) {
         double coefficient = r->e->coefficients[at];
         int hole = t->group_hole[group], low = t->group_dynamic_from[group], high = t->group_dynamic_from[group + 1];
         if (hole == NONE || coefficient == 0) continue;
-        double *slope = r->slopes + r->rows[(int64_t)entry * t->holes + hole] * r->count;
-        for (int64_t k = 0; low == high && k < r->count; k++) slope[k] += r->claimed[k] ? coefficient : 0;
+        double *gradient = r->gradients + r->rows[(int64_t)entry * t->holes + hole] * r->count;
+        for (int64_t k = 0; low == high && k < r->count; k++) gradient[k] += r->claimed[k] ? coefficient : 0;
         for (int64_t k = 0; low < high && k < r->count; k++) {
             double value = coefficient;
             for (int i = low; i < high; i++) value *= r->moving[t->group_dynamic[i] * r->count + k];
-            slope[k] += r->claimed[k] ? value : 0;
+            gradient[k] += r->claimed[k] ? value : 0;
         }
     }
 }
 
-/* Forgets the slopes of the entry's earlier pay where the candidate fires. */
-static void forget_slopes(const Run *r, int entry) {
+/* Forgets the gradients of the entry's earlier pay where the candidate fires. */
+static void forget_gradients(const Run *r, int entry) {
     Ints rows = r->rows + (int64_t)entry * r->t->holes;
     for (int hole = 0; hole < r->t->holes; hole++)
         for (int64_t k = 0; rows[hole] != NONE && k < r->count; k++)
-            if (r->claimed[k]) r->slopes[rows[hole] * r->count + k] = 0;
+            if (r->claimed[k]) r->gradients[rows[hole] * r->count + k] = 0;
 }
 
 /* One loop for each relation, so that each can work on several assignments at once. */
@@ -170,13 +170,13 @@ static void settle(const Run *r, int form, int at, int entry, double *paid) {
     paid += entry * r->count;
     for (int64_t k = 0; r->contribution && k < r->count; k++) r->contribution[k] += r->claimed[k] ? r->value[k] - paid[k] : 0;
     for (int64_t k = 0; k < r->count; k++) paid[k] = r->claimed[k] ? r->value[k] : paid[k];
-    if (r->slopes) differentiate(r, form, at, entry);
+    if (r->gradients) differentiate(r, form, at, entry);
 }
 
 static void repay(const Run *r, int candidate, double *paid) {
     const Entries *e = r->e;
     for (int i = e->repay_from[candidate]; i < e->repay_from[candidate + 1]; i++) {
-        if (r->slopes) forget_slopes(r, e->repay_entry[i]);
+        if (r->gradients) forget_gradients(r, e->repay_entry[i]);
         settle(r, r->t->change_form[e->repay_change[i]], e->repay_coefficient_from[i], e->repay_entry[i], paid);
     }
 }
@@ -188,9 +188,9 @@ static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing,
     if (!paid) return;
     evaluate(r, form, at, paid + entry * r->count);
     if (r->contribution) memcpy(r->contribution, paid + entry * r->count, (size_t)r->count * sizeof *paid);
-    if (r->slopes || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1])
+    if (r->gradients || r->e->repay_from[candidate] < r->e->repay_from[candidate + 1])
         memset(r->claimed, 1, (size_t)r->count);
-    if (r->slopes) differentiate(r, form, at, entry);
+    if (r->gradients) differentiate(r, form, at, entry);
     repay(r, candidate, paid);
 }
 
@@ -220,13 +220,13 @@ static void forget_episode(const Run *r) {
     memset(r->moving, 0, (size_t)(r->t->dynamic * r->count) * sizeof *r->moving);
 }
 
-/* Fills paid [N, K], slopes [rows, K] and contribution [N, K] (unless NULL) and fired [N, K] for all entries, or (`chosen` given) only
-   moves on along those entries, which have been paid before. What an entry brings is what its rule pays at once and what hindsight
-   adds to earlier entries of the rollout: both sum to the same. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or 1 when out of memory. `clash`
-   is entry, two rules and the assignment under which both hold, or -1. */
+/* Fills paid [N, K], fired [N, K], and unless NULL gradients [rows, K] and contribution [N, K], for all entries; or (`chosen` given)
+   only moves on along those entries, which have been paid before. What an entry contributes is what its rule pays at once and what
+   hindsight adds to earlier entries of the rollout: both sum to the same. Moves nodes [B, K] and moving [B, D, K] on. Returns 0, or
+   1 when out of memory. `clash` is entry, two rules and the assignment under which both hold, or -1. */
 int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int64_t count, Reals holes, int32_t *nodes,
-            double *moving, double *paid, Ints rows, double *slopes, double *contribution, int32_t *fired, int64_t clash[4]) {
-    Run r = {.t = t, .e = e, .count = count, .holes = holes, .rows = rows, .slopes = slopes};
+            double *moving, double *paid, Ints rows, double *gradients, double *contribution, int32_t *fired, int64_t clash[4]) {
+    Run r = {.t = t, .e = e, .count = count, .holes = holes, .rows = rows, .gradients = gradients};
     r.value = malloc(((size_t)count + 1) * sizeof *r.value);
     r.claimed = malloc((size_t)count + 1);
     r.stack = malloc(((size_t)t->longest_guard + 1) * (size_t)count + 1);

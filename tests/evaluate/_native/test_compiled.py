@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import srm.evaluate._native
 from srm.evaluate import reference
 from srm.evaluate._native import compiled, tables
 from srm.evaluate.program import Program
@@ -16,7 +15,7 @@ from srm.machine import words
 from srm.machine.language.parse import find_machine, library
 from srm.task.minigrid_words import MINIGRID_WORDS
 
-FOLDER = Path(srm.evaluate._native.__file__).parent
+FOLDER = Path(compiled.__file__).parent
 HEADER = re.sub(r"/\*.*?\*/", "", (FOLDER / "machine.h").read_text(), flags=re.DOTALL)
 WALK = re.sub(r"/\*.*?\*/", "", (FOLDER / "walk.c").read_text(), flags=re.DOTALL)
 POINTERS = {"Ints": np.int32, "Flags": np.uint8, "Reals": np.float64}

@@ -27,7 +27,7 @@ class TooManyLetters(Exception):
 
 
 @dataclass(frozen=True)
-class Variant:
+class EventVariant:
     """An occurrence of an event that passes just these of the tests asked for."""
 
     occurrence: Happens  # its tests are equalities that name the attributes
@@ -94,17 +94,17 @@ def _cells(named: Sequence[Cell]) -> list[Cell]:
 
 def variants(
     event: str, literals: Iterable[Happens], values: Mapping[str, tuple[Value, ...]], told_apart: Sequence[str] = ()
-) -> list[Variant]:
+) -> list[EventVariant]:
     """The ways in which the event can pass the tests; attributes in `told_apart` are listed value by value."""
     questions = [literal for literal in literals if literal.event == event]
     tested = list(dict.fromkeys([test.attribute for literal in questions for test in literal.tests] + list(told_apart)))
-    distinct: dict[object, Variant] = {}
+    distinct: dict[object, EventVariant] = {}
     for chosen in product(*(values[name] for name in tested)):
         having = dict(zip(tested, chosen, strict=True))
         passed = frozenset(a for a in questions if all(passes(test, having[test.attribute]) for test in a.tests))
         attributes = tuple(Test(name, "=", value) for name, value in having.items())
         distinct.setdefault(
-            (passed, *(having[name] for name in told_apart)), Variant(Happens(event, attributes), passed)
+            (passed, *(having[name] for name in told_apart)), EventVariant(Happens(event, attributes), passed)
         )
     return list(distinct.values())
 

@@ -38,7 +38,7 @@ from srm.machine.checks.core.conditions import (
     signals_of,
     with_counters,
 )
-from srm.machine.checks.core.letters import Variant, attribute_values, variants
+from srm.machine.checks.core.letters import EventVariant, attribute_values, variants
 from srm.machine.terms import Happens
 from srm.machine.words import Words
 
@@ -269,7 +269,7 @@ class Prover:
 class _EventVariable:
     """A truth for whether the event happens, and a number for the variant in which it does."""
 
-    def __init__(self, event: str, kinds: list[Variant]) -> None:
+    def __init__(self, event: str, kinds: list[EventVariant]) -> None:
         self.kinds = kinds
         self.variable = z3.Bool(event)
         self.variant = z3.Int(f"{event} variant")

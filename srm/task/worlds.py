@@ -3,8 +3,8 @@
     views  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
     ended, cut, real  [B] bool, as in `srm.trajectory`
 
-`GridWorlds` are MiniGrid's rules compiled, for every environment that keeps them: a million steps a second on one core. `GymnasiumWorlds` takes any
-other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolWorlds` are made on request only, since EnvPool's
+`GridWorlds` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
+`GymnasiumWorlds` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolWorlds` are made on request only, since EnvPool's
 environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Worlds of
 the same seed are the same worlds; worlds of neighbouring seeds share none.
 

@@ -1,21 +1,28 @@
-"""README.md: its machine, its mistakes and its commands, in the order in which a reader would try them."""
+"""README.md and docs/start.md: their machine, mistakes, commands and Python, in the order in which a reader would try them."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
-from subprocess import PIPE, run
+from subprocess import PIPE, STDOUT, run
 
 import pytest
 
+import srm
 from srm.errors import MachineError
 from srm.machine.parse import parse
 from srm.task.minigrid_words import MINIGRID_WORDS
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = [(found[1], found[2]) for found in re.finditer(r"^```([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+BLOCKS = [
+    (block[1], block[2])
+    for page in ("README.md", "docs/start.md")
+    for block in re.finditer(
+        r"^```([^\n]+)\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
 
 
 def matches(printed: str, shown: str) -> bool:
@@ -27,7 +34,7 @@ def matches(printed: str, shown: str) -> bool:
     return re.fullmatch("".join(lines), re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE)) is not None
 
 
-def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
+def test_commands_print_what_the_pages_show(tmp_path: Path) -> None:
     first = tmp_path / "first.srm"
     commands = 0
     for kind, text in BLOCKS:
@@ -46,11 +53,28 @@ def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     assert commands == 8
 
 
-def test_the_mistake_is_told_as_shown() -> None:
-    ((_, wrong), (_, told)) = ((kind, text) for kind, text in BLOCKS if kind in ("srm wrong", "text"))
+@pytest.mark.skipif(not hasattr(srm, "learn"), reason="the functions of the first page are not there yet")
+def test_the_python_of_the_first_page_runs_as_a_plain_script(tmp_path: Path) -> None:
+    script = tmp_path / "first.py"
+    script.write_text(next(text for kind, text in BLOCKS if kind == "python"))
+    # in a folder and a process of its own, without a main guard, and with a backend of matplotlib that opens no window
+    ended = run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+        stdout=PIPE,
+        stderr=STDOUT,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout
+    assert "?goal" in ended.stdout
+
+
+def test_the_mistake_is_printed_as_shown() -> None:
+    ((_, wrong), (_, message)) = ((kind, text) for kind, text in BLOCKS if kind in ("srm wrong", "text"))
     with pytest.raises(MachineError) as refused:
         parse(wrong, {MINIGRID_WORDS.name: MINIGRID_WORDS}, "second.srm")
-    assert f"{refused.value}\n" == told
+    assert f"{refused.value}\n" == message
 
 
 def test_the_first_machine_has_ten_lines() -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tokenize
 import zipfile
 import zlib
 from dataclasses import replace
@@ -47,6 +48,8 @@ _KINDS = {  # the kind of each array; None: whatever the world observes
 }
 _ABOUT = ("task", "env_id", "vocabulary", "versions")
 _AGAIN = "record it again with `srm demo`"
+# numpy reads the header of an array as a literal of Python, so damage there may be a mistake in Python's syntax.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)
 
 
 def shipped(task: Task) -> Path:
@@ -158,7 +161,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
             arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {}
     except PermissionError as error:
         raise DemonstrationError(f"{path}: cannot be read: {error.strerror}") from error
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, *_DAMAGED) as error:
         raise DemonstrationError(
             f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
         ) from error

@@ -10,11 +10,16 @@ import torch
 
 from srm.errors import RunError
 from srm.experiment import learning as module
+from srm.experiment.inference import HoleInference
 from srm.experiment.learning import LearningRun
 from srm.experiment.learning_settings import Learning, read_inputs
 from srm.experiment.run import Checkpoint
 from srm.experiment.solution import Earned, EarningsComparison, Solution
+from srm.infer.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
+from srm.machine.parse import find_machine
+from srm.task import demos
+from srm.task.table import find_task
 from srm.train import trial
 from srm.train.make import LearnerConfig
 from srm.train.ppo import PpoConfig
@@ -65,3 +70,20 @@ def test_a_damaged_state_is_refused_in_one_line(damage: dict[str, Any], tmp_path
     state = {"round": 3, "frames": 600, "until": 900, "seconds": 1.0, "recent": [], "refined": []} | damage
     with pytest.raises(RunError, match=r"round-3 is damaged; delete it"):
         LearningRun(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))
+
+
+@pytest.mark.parametrize(("refresh", "expected"), [(None, 0), (4, 4)], ids=["unless asked for", "asked for"])
+def test_a_policy_that_may_farm_is_no_evidence(refresh: int | None, expected: int) -> None:
+    task = find_task("doorkey")
+    way = HoleInference.of(
+        "posterior",
+        task,
+        find_machine("doorkey"),
+        None,
+        demos.choose(task, None, 1),
+        InferConfig(),
+        LiveConfig(refresh=refresh),
+        0,
+        allow_farming=True,
+    )
+    assert way.posterior.refresh == expected

@@ -33,6 +33,7 @@ from srm.trajectory import Rollout
 NEVER_OR_LONGER = Range("0, or a number that is 2 or more", lambda x: x == 0 or 2 <= x < inf)
 NEAR = 60  # sweeps from the prior, or from an earlier posterior, to near the peak
 FIRST = 16  # rounds after which play first joins the evidence
+OFTEN = 4  # and again each time the run is so many times as long
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class LiveConfig(PosteriorConfig):
 
     pay: Literal["peak", "mean", "draw"] = "peak"
     """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
-    refresh: int = 4
-    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 0: never, random play is all"""
+    refresh: int | None = None
+    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 0: never, random play is all; unless given 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,10 +51,11 @@ class LiveConfig(PosteriorConfig):
 
     def is_due(self, rounds: int) -> bool:
         """Whether play joins the evidence after so many rounds."""
+        refresh = OFTEN if self.refresh is None else self.refresh
         due = FIRST
-        while self.refresh and due < rounds:
-            due *= self.refresh
-        return self.refresh > 0 and due == rounds
+        while refresh and due < rounds:
+            due *= refresh
+        return refresh > 0 and due == rounds
 
 
 class LivePosterior(PaysByBelief):

@@ -43,7 +43,7 @@ def make_scaled(**settings: Any) -> gymnasium.Env:
     return Scaled(gymnasium.make("MountainCar-v0", **settings))
 
 
-# Under an id of its own, so that the worlds to train in are scaled too: EnvPool's MountainCar-v0 is not.
+# Under an id of its own, so that the worlds to train in are scaled too: they are made by their id.
 gymnasium.register("ScaledMountainCar-v0", entry_point=make_scaled)
 
 

@@ -2,7 +2,8 @@
 
     srm learn examples.rooms:TASK --machine examples/rooms.srm --demos rooms.npz --frames 400000
 
-The words of MiniGrid, its events and its planner serve any environment whose target is the goal (None) or a ball ("ball", "blue ball").
+The words of MiniGrid, its events and its planner serve any environment whose target is the goal (None), a ball ("ball", "blue ball") or a box
+("box", "red box").
 """
 
 from dataclasses import replace

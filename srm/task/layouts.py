@@ -77,9 +77,15 @@ class LayoutSource:
 
 def read_grid(env: Any, rules: Rules) -> GridStart:
     """What an environment has laid out; what the compiled rules do not know is refused."""
+    from minigrid.core.grid import Grid
+
+    if type(env.grid) is not Grid:
+        raise UnknownLayout(env, f"a {type(env.grid).__module__}.{type(env.grid).__qualname__}")
     kinds, colours = _kinds(), {name: number for number, name in enumerate(COLOURS)}
-    things = env.grid.grid  # row by row
+    things: list[Any] = env.grid.grid  # row by row
     target: Any = None if rules.variant is None else getattr(env, rules.variant.target, None)
+
+    # Its cells
     cells, inside = bytearray(b"\x01\x00\x00" * len(things)), bytearray(len(things))
     for at, thing in enumerate(things):
         if thing is None:
@@ -99,12 +105,17 @@ def read_grid(env: Any, rules: Rules) -> GridStart:
                 raise UnknownLayout(env, "a target door that is open from the beginning")
             inside[at] += TARGET
         cells[3 * at : 3 * at + 3] = bytes((kind, colours[thing.color], state))
+
+    # Its size, and where the agent is
     shape = (env.grid.height, env.grid.width)
     x, y, direction = (int(number) for number in (*env.agent_pos, env.agent_dir))
     if (*shape, env.max_steps) != (rules.height, rules.width, rules.most_steps):
         raise UnknownLayout(env, f"{shape[1]} x {shape[0]} cells and {env.max_steps} steps, unlike before")
     if not (0 <= x < rules.width and 0 <= y < rules.height and 0 <= direction < 4):
         raise UnknownLayout(env, f"the agent at {(x, y)}, direction {direction}")
+    below = things[y * rules.width + x]
+    if below is not None and not below.can_overlap():
+        raise UnknownLayout(env, f"the agent on a {below.type}")
     return GridStart(
         np.frombuffer(cells, np.uint8).reshape(*shape, 3).transpose(1, 0, 2),
         np.frombuffer(inside, np.uint8).reshape(shape).T,

@@ -3,8 +3,8 @@
     views  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
     ended, cut, real  [B] bool, as in `srm.trajectory`
 
-`GridWorlds` are MiniGrid's rules compiled, for every environment that keeps them: a million steps a second on one core. `GymnasiumWorlds` takes any
-other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolWorlds` are made on request only, since EnvPool's
+`GridWorlds` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
+`GymnasiumWorlds` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolWorlds` are made on request only, since EnvPool's
 environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Worlds of
 the same seed are the same worlds; worlds of neighbouring seeds share none.
 
@@ -79,7 +79,7 @@ def make_worlds(env_id: str, count: int, seed: int, stepping: Stepping = "auto")
         raise TaskError(f"{count} worlds of {env_id}: at least one is needed")
     if stepping == "envpool":
         return EnvPoolWorlds(env_id, count, seed)
-    env = make_environment(env_id)
+    env = make_environment(env_id, rendered=False)
     why = "as asked"
     if stepping == "auto":
         with _refusals(env_id):
@@ -100,8 +100,8 @@ def make_worlds(env_id: str, count: int, seed: int, stepping: Stepping = "auto")
     return worlds
 
 
-def make_environment(env_id: str) -> gymnasium.Env:
-    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `place`."""
+def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
+    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `place`. `rendered`: it can draw itself, if it ever can."""
     from minigrid.minigrid_env import MiniGridEnv  # its import registers its environments
 
     if env_id not in gymnasium.registry:
@@ -109,7 +109,7 @@ def make_environment(env_id: str) -> gymnasium.Env:
     with warnings.catch_warnings(), _refusals(env_id):
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         env = gymnasium.make(env_id)
-        if "rgb_array" in env.metadata.get("render_modes", ()):
+        if rendered and "rgb_array" in env.metadata.get("render_modes", ()):
             env = gymnasium.make(env_id, render_mode="rgb_array")
     seen = env.observation_space
     parts = seen.spaces if isinstance(seen, gymnasium.spaces.Dict) else {}
@@ -202,7 +202,8 @@ class GridWorlds:
         return Step(views, places, reward, ended, cut, ~over, *_no_finals(views, places))
 
     def close(self) -> None:
-        pass
+        if self._source is not None:
+            self._source.env.close()
 
 
 class EnvPoolWorlds:

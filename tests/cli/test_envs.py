@@ -98,3 +98,20 @@ def test_a_task_that_makes_its_own_envs_cannot_be_given_others(capsys: Capture, 
 def test_gymnasium_can_be_asked_for(capsys: Capture) -> None:
     line = first_line(capsys, "train", "DoorKey-5x5", "--envs", "gymnasium", "-o", "run", *SMALL)
     assert line == "envs: MiniGrid-DoorKey-5x5-v0 (Gymnasium, as asked)"
+
+
+@pytest.mark.slow
+def test_the_example_of_rooms_is_learnt_in_the_rooms_that_were_demonstrated(capsys: Capture) -> None:
+    """As docs/own_task.md has it: 88,700 frames at its seed."""
+    assert main(["demo", "examples.rooms:TASK", "-n", "10", "-o", "rooms.npz"]) == 0
+    asked = ["--machine", "examples/rooms.srm", "--demos", "rooms.npz", "--frames", "400000", "--stop-at", "0.7"]
+    assert main(["learn", "examples.rooms:TASK", *asked, "--episodes", "1", "-o", "run"]) == 0
+    summary = json.loads(Path("run/summary.json").read_text())
+    assert summary["return"] >= 0.7
+    assert summary["frames"] < 250_000
+    capsys.readouterr()
+    assert main(["eval", "run", "--episodes", "200", "--json"]) == 0
+    in_training = json.loads(capsys.readouterr().out)["success"]["mean"]
+    assert main(["eval", "run", "--episodes", "200", "--json", "--envs", "gymnasium"]) == 0
+    in_minigrid = json.loads(capsys.readouterr().out)["success"]["mean"]
+    assert abs(in_training - in_minigrid) < 0.08, "the same rooms, whoever steps them"

@@ -220,6 +220,17 @@ class OwnThing(EmptyEnv):
         self.put_obj(self.thing, 2, 1)
 
 
+class SeeThroughGrid(Grid):
+    def process_vis(self, agent_pos: Any) -> Any:
+        return np.ones((self.width, self.height), bool)
+
+
+class OwnGrid(EmptyEnv):
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        self.grid.__class__ = SeeThroughGrid
+
+
 class NestedBox(OwnThing):
     thing = Box("red", Box("blue", Key("red")))
 
@@ -236,6 +247,7 @@ class LockedAndOpen(OwnThing):
         (OwnObservation, "OwnObservation has a gen_obs of its own"),
         (OwnReset, "OwnReset has a reset of its own"),
         (OwnThing, "its layout has a tests.task.test_rules.HeavyDoor"),
+        (OwnGrid, "its layout has a tests.task.test_rules.SeeThroughGrid"),
         (NestedBox, "its layout has a box with a Box in it that holds more"),
         (LockedAndOpen, "its layout has a door that is open and locked"),
         (lambda **_: DoorKeyEnv(agent_view_size=5), "its view has 5 x 5 cells, not 7 x 7"),

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import chisquare, kstest
 
-from srm.chance import stream
 from srm.evaluate.batched import linear
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import EvidenceSide
@@ -25,6 +24,7 @@ from srm.infer.posterior.sample import Draws, PosteriorConfig, draw
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
 from srm.machine.words import Event, Signal, Words
+from srm.seeding import stream
 from srm.trajectory import Events, Rollout
 
 DRAWS, BINS = 63, 16

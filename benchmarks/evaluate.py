@@ -30,15 +30,15 @@ from time import process_time
 
 import numpy as np
 
-from srm.chance import stream
+from srm.domains.demonstrations import load, shipped
+from srm.domains.envs import gather
+from srm.domains.tasks import Task, find_task
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, happenings, pay_rollout
 from srm.machine.language.parse import find_machine
-from srm.task.demos import load, shipped
-from srm.task.table import Task, find_task
-from srm.task.worlds import gather
+from srm.seeding import stream
 from srm.trajectory import Demonstrations, Rollout
 
 STEPS, WORLDS, ROUNDS = 128, 64, 15
@@ -131,7 +131,7 @@ class Case:
         """One PPO update of the rollout."""
         import torch
 
-        from srm.train.make import LearnerConfig
+        from srm.rl.make import LearnerConfig
 
         torch.set_num_threads(1)
         learner = LearnerConfig().make(self.task.make_worlds(WORLDS, seed=0), seed=0)

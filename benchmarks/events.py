@@ -12,9 +12,9 @@ from time import perf_counter
 
 import numpy as np
 
-from srm.chance import stream
-from srm.task.minigrid import MiniGrid
-from srm.task.worlds import Worlds, gather, make_worlds
+from srm.domains.envs import Worlds, gather, make_worlds
+from srm.domains.minigrid.events import MiniGrid
+from srm.seeding import stream
 from srm.trajectory import Rollout
 
 STEPS, WORLDS, ROUNDS = 128, 64, 15

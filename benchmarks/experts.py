@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from statistics import mean
 
-from srm.task.record import play_actions
-from srm.task.table import ENVIRONMENTS, find_task, short_name
+from srm.domains.record import play_actions
+from srm.domains.tasks import ENVIRONMENTS, find_task, short_name
 
 
 def measure(env_id: str, seeds: int) -> str:

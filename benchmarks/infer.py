@@ -27,12 +27,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from srm.domains import demonstrations as demos
+from srm.domains.record import record
+from srm.domains.tasks import FAMILIES, Task
 from srm.infer.posterior.infer import infer, random_play
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.task import demos
-from srm.task.record import record
-from srm.task.table import FAMILIES, Task
 
 TASKS = {
     "doorkey": ["doorkey", "--stop-at", "0.92"],

@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from srm.domains import demonstrations as demos
+from srm.domains.tasks import find_task
 from srm.evaluate.payer import Payer, read_rollout
 from srm.infer.algorithm1 import concretizer
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.loop import InferConfig, infer
 from srm.infer.algorithm1.sequences import follow
 from srm.machine.language.parse import find_machine
-from srm.task import demos
-from srm.task.table import find_task
-from srm.train.loop import train
-from srm.train.make import LearnerConfig
-from srm.train.ppo import PpoConfig
+from srm.rl.loop import train
+from srm.rl.make import LearnerConfig
+from srm.rl.ppo import PpoConfig
 
 TASK, SEED = find_task("doorkey"), 0
 CONFIG, LEARNER = InferConfig(), LearnerConfig(ppo=PpoConfig(num_envs=64, minibatches=8))

@@ -18,13 +18,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from benchmarks.tabular import STEPS, Problem, TabularWords, machine
-from srm.chance import stream
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import Density, PosteriorConfig, draw
 from srm.infer.posterior.slices import LogDensity
+from srm.seeding import stream
 
 INTERVAL = (0.05, 0.95)
 FEW, MANY = 1, 10  # demonstrations

@@ -27,15 +27,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from srm.domains.envs import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
+from srm.domains.tasks import find_task
 from srm.evaluate.payer import Payer
 from srm.machine.language.parse import find_machine
-from srm.task.table import find_task
-from srm.task.worlds import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
-from srm.train.episodes import EpisodeBook, Recent
-from srm.train.loop import train
-from srm.train.minibatches import Minibatches
-from srm.train.nn.nets import Kind, NetConfig
-from srm.train.ppo import Ppo, PpoConfig
+from srm.rl.episodes import EpisodeBook, Recent
+from srm.rl.loop import train
+from srm.rl.minibatches import Minibatches
+from srm.rl.nn.nets import Kind, NetConfig
+from srm.rl.ppo import Ppo, PpoConfig
 from srm.trajectory import Rollout
 
 ENV = "MiniGrid-DoorKey-8x8-v0"

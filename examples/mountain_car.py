@@ -15,8 +15,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from srm.domains.tasks import Task
 from srm.machine.words import Balance, Event, Signal, Words
-from srm.task.table import Task
 from srm.trajectory import Events, Rollout, Trajectory
 
 PUSH_LEFT, COAST, PUSH_RIGHT = range(3)

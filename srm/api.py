@@ -19,20 +19,20 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
 from srm.machine.words import VOCABULARIES, Words
-from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 
 if TYPE_CHECKING:
-    from srm.experiment.evaluation import ActionChoice, Evaluation
-    from srm.experiment.policy import Trained
-    from srm.experiment.runner import Run
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
     from srm.report.progress import RoundProgress
     from srm.results import PosteriorResult, RunResult
+    from srm.runs.evaluation import ActionChoice, Evaluation
+    from srm.runs.policy import Trained
+    from srm.runs.run import Run
     from srm.trajectory import Demonstrations
 
 Named = str | Path
@@ -84,7 +84,7 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
         count: Only the first so many.
         task: The task that they must show.
     """
-    from srm.task import demos
+    from srm.domains import demonstrations as demos
 
     known = None if task is None else _task(task)
     if isinstance(source, Task):
@@ -93,7 +93,7 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
     if path.exists() or path.suffix == ".npz":
         return _first(demos.load(path, known), count)
     if re.fullmatch(r".+/.+-v\d+", str(source)):
-        from srm.task.demo_minari import import_minari
+        from srm.domains.minari import import_minari
 
         if known is None:
             raise TaskError(f"{source} is a Minari dataset; name the task it shows: task=...")
@@ -124,13 +124,13 @@ def infer(
         **settings: Any flag of `srm infer`, such as `seed`, `count`, `constraint`, `frames` (of random play), `allow_farming`, or
             `posterior={"sweeps": 2000}`.
     """
-    from srm.experiment.keywords import configured
-    from srm.experiment.posterior import Inference, Inputs, infer_holes, write_inference
-    from srm.experiment.run import refuse_taken
     from srm.infer.posterior.store import stored_draws, summary_of
     from srm.machine.checks.check import refuse_unfit
     from srm.machine.model import held_to
     from srm.results import PosteriorResult
+    from srm.runs.folder import refuse_taken
+    from srm.runs.keywords import configured
+    from srm.runs.posterior import Inference, Inputs, infer_holes, write_inference
 
     found = _task(task)
     taken, named = _machine(found, machine)
@@ -138,7 +138,7 @@ def infer(
     asked = configured(Inference, settings, "srm.infer")
     opened = taken.opened()
     if not opened.holes:
-        raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.train(task, machine)")
+        raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.rl(task, machine)")
     refuse_unfit(opened, found.words, asked.constraint)
     constraint = None if asked.constraint == "none" else opened.constraint(asked.constraint)
     shown = _shown(found, demonstrations, asked.count)
@@ -186,10 +186,10 @@ def learn(
         **settings: Any flag of `srm learn`, such as `stop_at`, `constraint`, `count`, `infer`, `learner`, `net`,
             `ppo={"discount": 0.98}` or `posterior={"sweeps": 200}`.
     """
-    from srm.experiment.given import Given
-    from srm.experiment.keywords import configured
-    from srm.experiment.learning_settings import Learning
-    from srm.experiment.runner import Run
+    from srm.runs.given import Given
+    from srm.runs.keywords import configured
+    from srm.runs.learning_settings import Learning
+    from srm.runs.run import Run
 
     found = _task(task)
     taken, named = _machine(found, machine)
@@ -223,10 +223,10 @@ def train(
         progress: Whether to show how the run is getting on.
         **settings: Any flag of `srm train`, such as `stop_at`, `holes`, `from_run`, `learner`, `net` or `ppo={"discount": 0.98}`.
     """
-    from srm.experiment.given import Given
-    from srm.experiment.keywords import configured
-    from srm.experiment.runner import Run
-    from srm.experiment.training import IMITATING, TASK, Training
+    from srm.runs.given import Given
+    from srm.runs.keywords import configured
+    from srm.runs.run import Run
+    from srm.runs.training import IMITATING, TASK, Training
 
     found = _task(task)
     taken = None if reward in (TASK, *IMITATING) else _machine(found, reward)[0]
@@ -234,7 +234,7 @@ def train(
     if "from_run" in settings and settings["from_run"] is not None:
         settings["from_run"] = _folder(settings["from_run"])
     settings |= {"task": _config_name(found, task), "reward": named, "frames": frames, "seed": seed}
-    asked = configured(Training, settings, "srm.train")
+    asked = configured(Training, settings, "srm.rl")
     if demonstrations is not None and not asked.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
     shown = _shown(found, demonstrations, asked.count) if asked.from_demonstrations else None
@@ -254,8 +254,8 @@ def resume(
         task: The run's task, if it is one of your own that the folder cannot name.
         progress: Whether to show how the run is getting on.
     """
-    from srm.experiment.runner import Run
     from srm.results import RunResult
+    from srm.runs.run import Run
 
     result = run if isinstance(run, RunResult) else RunResult.read(run)
     known = result.task if task is None else _task(task)
@@ -279,9 +279,9 @@ def evaluate(
         play: Draw actions from the policy, as in training, or always take the likeliest (`"greedy"`).
         seed: Of envs and actions; never those of training.
     """
-    from srm.experiment.evaluation import evaluate_policy
-    from srm.experiment.policy import Trained
     from srm.results import RunResult
+    from srm.runs.evaluation import evaluate_policy
+    from srm.runs.policy import Trained
 
     if episodes < 1:
         raise SettingError(f"episodes {episodes}: give a number that is 1 or more")
@@ -312,12 +312,12 @@ def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:
 
 def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> RunResult:
     """A run from its beginning to its page. Ctrl-C, or a fault, leaves it as far as it got."""
-    from srm.experiment.learning_settings import Learning
     from srm.interrupt import stop_on_interrupt
     from srm.report.progress import shown_progress
     from srm.report.run.learning import write_report
     from srm.results import RunResult
-    from srm.train.threads import one_thread
+    from srm.rl.threads import one_thread
+    from srm.runs.learning_settings import Learning
 
     with ExitStack() as stack:
         stack.enter_context(one_thread())
@@ -390,7 +390,7 @@ def _machine_name(machine: Machine, taken: Sequence[str]) -> str:
 
 
 def _shown(task: Task, given: Demonstrations | Named | None, count: int | None) -> Demonstrations:
-    from srm.task import demos
+    from srm.domains import demonstrations as demos
     from srm.trajectory import Demonstrations
 
     if not isinstance(given, Demonstrations):

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srm.errors import RunError
-from srm.experiment.run import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.infer.posterior.record import HoleRecord, Summary
 from srm.infer.posterior.store import StoredDraws, read_draws, to_arviz
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.report.run.read import SAMPLED, Columns, read_json, read_log
+from srm.runs.folder import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 
 if TYPE_CHECKING:
-    from srm.experiment.policy import Trained
+    from srm.domains.tasks import Task
     from srm.report.figure import ShownFigure
     from srm.report.html.markup import Markup
-    from srm.task.table import Task
+    from srm.runs.policy import Trained
     from srm.trajectory import Demonstrations
 
 
@@ -125,7 +125,7 @@ class RunResult:
 
     @property
     def demonstrations(self) -> Demonstrations | None:
-        from srm.task.demos import load as load_demonstrations
+        from srm.domains.demonstrations import load as load_demonstrations
 
         path = self.folder / DEMONSTRATIONS
         return load_demonstrations(path) if path.exists() else None
@@ -145,7 +145,7 @@ class RunResult:
     @property
     def policy(self) -> Trained:
         """What was trained, for `srm.evaluate`; of a run that has not ended, as in its last checkpoint."""
-        from srm.experiment.policy import read_policy
+        from srm.runs.policy import read_policy
 
         return read_policy(self.folder, self.task)
 

@@ -17,10 +17,10 @@ import pytest
 import torch
 
 import srm
+from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, SettingError, SrmError, TaskError
-from srm.experiment.run import checkpoints
 from srm.machine.language.parse import find_machine
-from srm.task.table import find_task
+from srm.runs.folder import checkpoints
 
 ROOT = Path(__file__).parents[1]
 SMALL: dict[str, Any] = {
@@ -103,7 +103,7 @@ def test_a_report_is_the_same_by_every_way_to_ask() -> None:
 
 
 def test_demonstrations_come_from_a_task_its_name_or_a_file(tmp_path: Path) -> None:
-    from srm.task import demos
+    from srm.domains import demonstrations as demos
 
     shipped = srm.demonstrations("doorkey")
     path = tmp_path / "some.npz"
@@ -146,7 +146,7 @@ def test_objects_and_names_give_the_same_run(run: srm.RunResult, tmp_path: Path)
 def test_a_task_of_ones_own_is_handed_over_as_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     from examples.corridor import TASK
-    from srm.task.record import record
+    from srm.domains.record import record
 
     machine, shown = srm.load(ROOT / "examples" / "corridor.srm", TASK), record(TASK, 3, 0)
     run = srm.learn(TASK, machine, shown, net="mlp", out=tmp_path / "run", **{**QUICK, "network": {"width": 8}})
@@ -168,9 +168,9 @@ def test_demonstrations_of_another_task_are_refused() -> None:
 
 
 def test_every_setting_of_the_command_line_has_a_keyword(run: srm.RunResult, tmp_path: Path) -> None:
-    from srm.train.ppo import PpoConfig
+    from srm.rl.ppo import PpoConfig
 
-    trained = srm.train(
+    trained = srm.rl(
         "DoorKey-5x5", run.machine or "", learner="agac", net="lstm", out=tmp_path / "run",
         **{**SMALL, "ppo": PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)},
     )  # fmt: skip
@@ -296,14 +296,14 @@ def test_a_script_without_a_main_guard_runs_once_and_puts_threads_back(cores: st
 
 
 def test_the_number_of_threads_is_one_within_and_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from srm.train.ppo import Ppo
+    from srm.rl.ppo import Ppo
 
     before, within = torch.get_num_threads(), []
     update = Ppo.update
     monkeypatch.setattr(Ppo, "update", lambda *args: (within.append(torch.get_num_threads()), update(*args))[1])
     torch.set_num_threads(2)
     try:
-        srm.train("DoorKey-5x5", out=tmp_path / "run", **SMALL)
+        srm.rl("DoorKey-5x5", out=tmp_path / "run", **SMALL)
         srm.evaluate(tmp_path / "run", episodes=2)
         assert torch.get_num_threads() == 2
         assert set(within) == {1}
@@ -313,7 +313,7 @@ def test_the_number_of_threads_is_one_within_and_put_back(tmp_path: Path, monkey
 
 def test_it_runs_in_a_thread(tmp_path: Path) -> None:
     done: list[srm.RunResult] = []
-    thread = threading.Thread(target=lambda: done.append(srm.train("DoorKey-5x5", out=tmp_path / "run", **SMALL)))
+    thread = threading.Thread(target=lambda: done.append(srm.rl("DoorKey-5x5", out=tmp_path / "run", **SMALL)))
     thread.start()
     thread.join()
     assert done[0].summary is not None
@@ -322,7 +322,7 @@ def test_it_runs_in_a_thread(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     settings = {**SMALL, "frames": 10_000_000}
-    code = f"import srm; srm.train('DoorKey-5x5', out={str(folder)!r}, **{settings!r})"
+    code = f"import srm; srm.rl('DoorKey-5x5', out={str(folder)!r}, **{settings!r})"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     while process.poll() is None and not (folder / "log.csv").exists():
         time.sleep(0.05)

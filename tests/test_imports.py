@@ -10,7 +10,7 @@ import pytest
 PARTS = """
 import numpy as np
 
-from srm.chance import stream
+from srm.seeding import stream
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.trace import trace
@@ -19,11 +19,11 @@ from srm.machine.language.parse import find_machine
 from srm.report.compare.figures import palette
 from srm.report.html.markup import tag
 from srm.report.html.page import Section, page
-from srm.task.compiled import compiled
-from srm.task.demos import choose
-from srm.task.record import play, record
-from srm.task.table import find_task
-from srm.task.worlds import gather
+from srm.domains.minigrid.compiled import compiled
+from srm.domains.demonstrations import choose
+from srm.domains.record import play, record
+from srm.domains.tasks import find_task
+from srm.domains.envs import gather
 from srm.trajectory import as_rollout
 """
 

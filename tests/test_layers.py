@@ -102,4 +102,4 @@ def test_reading_a_machine_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("module", sorted({row.module for verb, row in VERBS.items() if verb not in LEARNERS}))
 def test_verbs_that_learn_nothing_start_without_torch(module: str) -> None:
     of_infer = () if module == VERBS[INFERRING].module else ("srm.infer",)
-    assert loaded(f"import {module}", "torch", "srm.train", *of_infer) == []
+    assert loaded(f"import {module}", "torch", "srm.rl", *of_infer) == []

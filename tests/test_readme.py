@@ -11,9 +11,9 @@ from subprocess import PIPE, STDOUT, run
 import pytest
 
 import srm
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MachineError
 from srm.machine.language.parse import parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = [

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from srm.chance import stream
 from srm.errors import SettingError
-from srm.experiment.learning_settings import Learning
-from srm.experiment.training import Training
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.algorithm1.reward_net import RewardNetConfig
 from srm.infer.baselines.imitation import ImitationConfig
-from srm.train.agac import AgacConfig
-from srm.train.bc import CloneConfig
-from srm.train.nn.nets import NetConfig
-from srm.train.ppo import PpoConfig
-from srm.train.ride import RideConfig
+from srm.rl.agac import AgacConfig
+from srm.rl.bc import CloneConfig
+from srm.rl.nn.nets import NetConfig
+from srm.rl.ppo import PpoConfig
+from srm.rl.ride import RideConfig
+from srm.runs.learning_settings import Learning
+from srm.runs.training import Training
+from srm.seeding import stream
 
 NAN = float("nan")
 

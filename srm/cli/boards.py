@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from srm.experiment.run import read_config
-from srm.experiment.runner import Progress
 from srm.extras import require
+from srm.runs.folder import read_config
+from srm.runs.run import Progress
 
 PROJECT = "srm"  # where Weights & Biases keeps the runs
 Write = Callable[[Mapping[str, float], int], None]  # of a row, after so many frames

@@ -13,9 +13,9 @@ from typing import Annotated
 
 import tyro
 
-from srm.experiment.origin import envs_line, stepped_by
-from srm.experiment.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
-from srm.experiment.run import LEARNT, refuse_taken
+from srm.runs.folder import LEARNT, refuse_taken
+from srm.runs.origin import envs_line, stepped_by
+from srm.runs.posterior import Inference, free_folder, infer_holes, read_inputs, write_inference
 
 PATIENCE = 2.0  # seconds until a reader wants to know that something is going on
 

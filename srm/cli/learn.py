@@ -17,17 +17,17 @@ import tyro
 from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
 from srm.errors import RunError
-from srm.experiment.learning_settings import Learning, learning_of
-from srm.experiment.origin import envs_line
-from srm.experiment.run import CHECK, LEARNT, POSTERIOR
-from srm.experiment.runner import Run
 from srm.interrupt import stop_on_interrupt
 from srm.report.known import known_of
 from srm.report.progress import shown_progress
 from srm.report.run.learning import write_report
 from srm.report.run.summary import read_summary
-from srm.train.episodes import of_few
-from srm.train.threads import one_thread
+from srm.rl.episodes import of_few
+from srm.rl.threads import one_thread
+from srm.runs.folder import CHECK, LEARNT, POSTERIOR
+from srm.runs.learning_settings import Learning, learning_of
+from srm.runs.origin import envs_line
+from srm.runs.run import Run
 
 
 @dataclass(frozen=True)

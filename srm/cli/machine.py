@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.language.parse import find_machine
 from srm.machine.words import Words
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -65,7 +65,7 @@ class Check:
         if self.words == "none":
             return None
         if ":" in str(self.words):
-            from srm.task.table import find_task
+            from srm.domains.tasks import find_task
 
             return find_task(str(self.words)).words
         raise TaskError(
@@ -206,7 +206,7 @@ def _write(path: Path | None, text: str) -> None:
     if path is None or str(path) == "-":
         sys.stdout.write(text)
         return
-    from srm.experiment.run import write_bytes
+    from srm.runs.folder import write_bytes
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode())

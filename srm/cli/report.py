@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, read_config
 from srm.report.run.learning import write_report
+from srm.runs.folder import CONFIG, read_config
 from srm.settings import NUMBER
 
 if TYPE_CHECKING:

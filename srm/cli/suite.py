@@ -21,13 +21,13 @@ from rich.text import Text
 
 from srm.cli import parse
 from srm.errors import RunError, SrmError
-from srm.experiment.local import LocalProcesses
-from srm.experiment.scheduler import Executor, RunProgress, schedule
-from srm.experiment.suite import CurveCommand, Suite
-from srm.experiment.suite_runs import SuiteRun, claimed, runs_of
-from srm.experiment.suites import SUITES, find_suite
 from srm.extras import require
 from srm.interrupt import stop_on_interrupt
+from srm.suites.figures import SUITES, find_suite
+from srm.suites.local import LocalProcesses
+from srm.suites.runs import SuiteRun, claimed, runs_of
+from srm.suites.scheduler import Executor, RunProgress, schedule
+from srm.suites.suite import CurveCommand, Suite
 
 STYLES = {"running": "bold", "finished": "green", "failed": "red", "blocked": "red", "stopped": "yellow"}
 EVERY = 20.0  # seconds between two lines where there is no terminal
@@ -104,7 +104,7 @@ class RunSuite:
         if self.on == "local":
             return LocalProcesses(self.cores)
         require("ray", "--on ray", "tune")
-        from srm.experiment.cluster import RayTune
+        from srm.suites.cluster import RayTune
 
         return RayTune(self.storage or out.absolute(), self.address)
 
@@ -125,7 +125,7 @@ class RunSuite:
 
 def refuse_unfit(curve: CurveCommand, suite: str) -> None:
     """Reads a curve's command as the command line would, and the files that it names, without running it."""
-    from srm.experiment.inputs import refuse_unreadable  # loads torch
+    from srm.runs.inputs import refuse_unreadable  # loads torch
 
     try:
         with redirect_stdout(io.StringIO()):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError, near
 from srm.machine.words import Balance, Words
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
-from srm.task.minigrid_words import MINIGRID_WORDS
-from srm.task.table import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 
 if TYPE_CHECKING:
     from srm.trajectory import Demonstrations
@@ -119,18 +119,18 @@ class Demo:
             )
 
     def run(self) -> int:
-        from srm.experiment.origin import envs_line
-        from srm.task.record import record
-        from srm.task.worlds import stepper_of
+        from srm.domains.envs import stepper_of
+        from srm.domains.record import record
+        from srm.runs.origin import envs_line
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
         if self.from_run is not None:
-            from srm.experiment.policy import record_policy
+            from srm.runs.policy import record_policy
 
             recorded = record_policy(self.task, self.from_run, self.number, self.seed)
         elif self.habit is not None or self.noise > 0:
-            from srm.task.habits import record_with
+            from srm.domains.minigrid.habits import record_with
 
             recorded = record_with(task, self.number, self.seed, habit=self.habit, noise=self.noise)
         else:
@@ -158,19 +158,19 @@ class DemoShow:
         ZERO_OR_MORE.refuse_outside(self, "--", "pause")
 
     def run(self) -> int:
-        from srm.task.demos import find_file, load_told
+        from srm.domains.demonstrations import find_file, load_told
 
         path = find_file(self.file)
         demonstrations, task = load_told(path, self.task)
         if not 0 <= self.episode < len(demonstrations):
             raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
         if self.output is not None:
-            from srm.task.pictures import refuse_suffix
+            from srm.domains.pictures import refuse_suffix
 
             refuse_suffix(_free_path(self.output))
         _play(demonstrations, self.episode, task, self.pause)
         if self.output is not None:
-            from srm.task.pictures import draw_demonstration
+            from srm.domains.pictures import draw_demonstration
 
             draw_demonstration(demonstrations, self.episode, task, self.output, self.pause)
             print(f"written to {self.output}")
@@ -182,8 +182,8 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     from rich.console import Console, Group
     from rich.live import Live
 
-    from srm.task.captions import action_name, captions
-    from srm.task.maps import LEGEND, draw_world
+    from srm.domains.captions import action_name, captions
+    from srm.domains.minigrid.maps import LEGEND, draw_world
 
     trajectory = demonstrations.trajectories[episode]
     told = captions(task.vocabulary(), trajectory)
@@ -196,8 +196,8 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")
     if sys.stdout.isatty() and task.words is MINIGRID_WORDS and seed >= 0:
-        from srm.task.expert_world import read_world
-        from srm.task.record import replay
+        from srm.domains.minigrid.expert_world import read_world
+        from srm.domains.record import replay
 
         console = Console()
         with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -218,7 +218,7 @@ class DemoImport:
     """where to write the demonstrations; by default the task's name with .npz"""
 
     def run(self) -> int:
-        from srm.task.demo_minari import import_minari
+        from srm.domains.minari import import_minari
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
@@ -234,8 +234,8 @@ class DemoExport:
     """what Minari shall call it: NAMESPACE/NAME-v0"""
 
     def run(self) -> int:
-        from srm.task.demo_minari import export_minari
-        from srm.task.demos import find_file, load
+        from srm.domains.demonstrations import find_file, load
+        from srm.domains.minari import export_minari
 
         export_minari(load(find_file(self.file)), self.dataset)
         print(f"{self.dataset}: added to the local Minari store")
@@ -251,7 +251,7 @@ def _free_path(path: Path) -> Path:
 
 
 def _write(demonstrations: Demonstrations, path: Path) -> None:
-    from srm.task.demos import save
+    from srm.domains.demonstrations import save
 
     save(demonstrations, path)
     mean = sum(trajectory.total_reward for trajectory in demonstrations.trajectories) / len(demonstrations)

@@ -12,9 +12,9 @@ from srm.errors import AssignmentError, DemonstrationError
 from srm.machine.language.parse import find_machine
 
 if TYPE_CHECKING:
+    from srm.domains.tasks import Task
     from srm.evaluate.trace import Trace
     from srm.machine.model import Machine
-    from srm.task.table import Task
     from srm.trajectory import Demonstrations
 
 
@@ -51,7 +51,7 @@ class ShowTrace:
         return 0
 
     def _demonstrations(self) -> tuple[Demonstrations, Task]:
-        from srm.task.demos import find_file, load_told
+        from srm.domains.demonstrations import find_file, load_told
 
         path = find_file(self.file)
         found, task = load_told(path, self.task)

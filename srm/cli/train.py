@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.chance import stream
 from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
+from srm.domains.tasks import Stepping, Task
 from srm.errors import RunError
-from srm.experiment.origin import envs_line, versions
-from srm.experiment.runner import Run
-from srm.experiment.training import Training, training_of
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
+from srm.rl.episodes import of_few
+from srm.rl.threads import one_thread
+from srm.runs.origin import envs_line, versions
+from srm.runs.run import Run
+from srm.runs.training import Training, training_of
+from srm.seeding import stream
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
-from srm.task.table import Stepping, Task
-from srm.train.episodes import of_few
-from srm.train.threads import one_thread
 from srm.trajectory import Demonstrations
 
 if TYPE_CHECKING:
-    from srm.experiment.evaluation import ActionChoice
-    from srm.experiment.policy import Trained
+    from srm.runs.evaluation import ActionChoice
+    from srm.runs.policy import Trained
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class Eval:
         ZERO_OR_MORE.refuse_outside(self, "--", "seed")
 
     def run(self) -> int:
-        from srm.experiment.evaluation import evaluate_policy
-        from srm.experiment.policy import read_policy
+        from srm.runs.evaluation import evaluate_policy
+        from srm.runs.policy import read_policy
 
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
@@ -138,9 +138,9 @@ class Eval:
 
 def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, path: Path, count: int = 10) -> None:
     """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
-    from srm.task.demos import save
-    from srm.task.record import play
-    from srm.train.actor import Actor
+    from srm.domains.demonstrations import save
+    from srm.domains.record import play
+    from srm.rl.actor import Actor
 
     envs = task.make_worlds(1, seed)
     actor = Actor(trained.net(envs), seed, greedy=how == "greedy")

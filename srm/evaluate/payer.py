@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from srm.domains.base import Vocabulary
 from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
 from srm.machine.words import Words
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
 
 

@@ -23,13 +23,13 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from srm.domains.base import Vocabulary
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.terms import events_of
 from srm.machine.words import NOTHING, Words, unpack_cell
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Trajectory, as_rollout
 
 FORMAT = "srm-trace 1"

@@ -29,13 +29,13 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
+from srm.domains.base import Vocabulary
+from srm.domains.envs import place_of, view_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.task.vocabulary import Vocabulary
-from srm.task.worlds import place_of, view_of
 from srm.trajectory import Mask, Numbers, Rollout, Views
 
 Seen = tuple[Views, Numbers]  # views [B, ...] and places [B, P]
@@ -183,7 +183,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
     """`SymbolicReward` for many worlds at once. `look` is given their observations together and tells views [B, ...] and
-    places [B, P]; unless told, MiniGrid's worlds must show their place (`srm.task.worlds.ShowPlace`)."""
+    places [B, P]; unless told, MiniGrid's worlds must show their place (`srm.domains.envs.ShowPlace`)."""
 
     def __init__(
         self,

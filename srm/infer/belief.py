@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from srm.domains.base import Vocabulary
 from srm.errors import RunError
 from srm.evaluate.payer import OpenPayer
 from srm.infer.project import Floats
 from srm.machine.model import Machine
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
 

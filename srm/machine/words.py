@@ -1,7 +1,7 @@
 """The words a machine may use, as data: events, their attributes, signals, and what is known of how events can follow
 one another.
 
-A domain lists its words once (MiniGrid's are in `srm.task.minigrid_words`); machines are checked against them before
+A domain lists its words once (MiniGrid's are in `srm.domains.minigrid.vocabulary`); machines are checked against them before
 anything runs. Nothing here reads a world: that is the vocabulary's part.
 """
 

@@ -19,8 +19,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from srm.experiment.rule_rates import rates_text
-from srm.train.episodes import of_few
+from srm.rl.episodes import of_few
+from srm.runs.rule_rates import rates_text
 
 LINE_SECONDS, PICTURE_SECONDS = 10.0, 0.5
 WIDTH = 100  # characters of a picture in a notebook

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.task.worlds import COMPILED, OWN_LAYOUTS
+from srm.domains.envs import COMPILED, OWN_LAYOUTS
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--ppo.num-envs", "4", "--ppo.num-steps", "16", "--frames", "200"]
@@ -88,7 +88,7 @@ def test_a_missing_envpool_is_refused_with_the_command_that_installs_it(
 
 def test_a_task_that_makes_its_own_envs_cannot_be_given_others(capsys: Capture, here: Path) -> None:
     here.joinpath("mine.py").write_text(
-        "from dataclasses import replace\nfrom srm.task.table import find_task\nfrom srm.task.worlds import make_worlds\n"
+        "from dataclasses import replace\nfrom srm.domains.tasks import find_task\nfrom srm.domains.envs import make_worlds\n"
         "TASK = replace(find_task('doorkey'), worlds=lambda env_id, count, seed: make_worlds(env_id, count, seed))\n"
     )
     problem = refused(capsys, "train", "mine:TASK", "--envs", "gymnasium", "-o", "run")

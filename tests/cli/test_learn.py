@@ -18,10 +18,10 @@ import pytest
 
 from srm.cli import learn, main
 from srm.evaluate.batched import assignment_of
-from srm.experiment.run import checkpoints
-from srm.experiment.runner import Progress
 from srm.machine.language.parse import load
 from srm.report.run.read import read_log
+from srm.runs.folder import checkpoints
+from srm.runs.run import Progress
 
 ROOT = Path(__file__).parents[2]
 PLAY = ["--ppo.num-envs", "8", "--ppo.num-steps", "32", "--episodes", "1"]

@@ -16,9 +16,9 @@ import pytest
 
 from srm.cli import main
 from srm.cli.suite import picture
-from srm.experiment.run import POLICY, write_weights
-from srm.experiment.scheduler import RunProgress
-from srm.experiment.suite_runs import Reached, SuiteRun
+from srm.runs.folder import POLICY, write_weights
+from srm.suites.runs import Reached, SuiteRun
+from srm.suites.scheduler import RunProgress
 
 SMALL = "--ppo.num-envs 4 --ppo.num-steps 16 --ppo.epochs 1 --ppo.minibatches 2 --network.width 16"
 

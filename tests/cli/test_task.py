@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.task.demos import load
+from srm.domains.demonstrations import load
 
 
 @pytest.fixture(autouse=True)

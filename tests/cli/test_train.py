@@ -191,7 +191,7 @@ def test_a_config_that_was_cut_down_is_refused_by_name(
 
 
 def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) -> None:
-    from srm.task.demos import load
+    from srm.domains.demonstrations import load
 
     path = tmp_path / "new" / "replays.npz"
     assert main(["eval", str(finished), "--episodes", "1", "--replays", str(path)]) == 0

@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, pay_rollout
 from srm.machine.model import Machine
 from srm.machine.words import NOTHING, Words, pack_cell
-from srm.task.minigrid_words import MINIGRID_WORDS
 from srm.trajectory import Events, Rollout, Trajectory
 
 Script = Sequence[str]  # the events of each step, separated by `;` where there are several

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import AssignmentError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.batched import IDLE, assignment_of, broken_atoms, linear
@@ -14,7 +15,6 @@ from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
 from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 
 HANDSET = {"goal": 1.0, "unlock": 0.5, "close": -0.5, "pick": 0.1, "drop": -0.2}

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MachineError, TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
 from srm.machine.language.parse import find_machine, parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import Script, events_of
 from tests.machines import WORDS
 

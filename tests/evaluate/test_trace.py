@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MachineError
 from srm.evaluate.explain import equation, guard_in_numbers
 from srm.evaluate.reference import Walk
@@ -17,7 +18,6 @@ from srm.evaluate.trace import Trace, as_json, total, trace
 from srm.evaluate.trace_text import show_exercised, show_totals, show_trace
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.busy import busy_machine, busy_stream
 from tests.evaluate.scripts import Script, Told, events_of, trajectory_of
 from tests.evaluate.test_agreement import by_reference, piece

@@ -14,15 +14,15 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
+from srm.domains.envs import GymnasiumWorlds, ShowPlace, gather
+from srm.domains.minigrid.events import MiniGrid
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.tasks import find_task
 from srm.errors import AssignmentError, MachineError, TaskError
 from srm.evaluate.payer import Payer
 from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewardVector
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.words import Words
-from srm.task.minigrid import MiniGrid
-from srm.task.minigrid_words import MINIGRID_WORDS
-from srm.task.table import find_task
-from srm.task.worlds import GymnasiumWorlds, ShowPlace, gather
 from srm.trajectory import Events, Rollout
 from tests.evaluate.scripts import events_of, pay_of
 

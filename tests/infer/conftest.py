@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from srm.task.table import find_task
+from srm.domains.tasks import find_task
 from srm.trajectory import Rollout
 from tests.infer.play import random_rollouts
 

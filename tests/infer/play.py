@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from srm.task.record import record
-from srm.task.table import Task, find_task
-from srm.task.worlds import gather
+from srm.domains.envs import gather
+from srm.domains.record import record
+from srm.domains.tasks import Task, find_task
 from srm.trajectory import Demonstrations, Rollout
 
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from srm.chance import stream
-from srm.experiment.episodes import record_episodes
-from srm.experiment.rule_rates import rule_names
-from srm.experiment.run import RunWriter
+from srm.domains.demonstrations import save
+from srm.domains.record import record
+from srm.domains.tasks import find_task
 from srm.machine.checks.check import check
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.task.demos import save
-from srm.task.record import record
-from srm.task.table import find_task
+from srm.runs.episodes import record_episodes
+from srm.runs.folder import RunWriter
+from srm.runs.rule_rates import rule_names
+from srm.seeding import stream
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 NORMAL = (-1.645, -0.674, 0.0, 0.674, 1.645)  # those quantiles of a standard normal

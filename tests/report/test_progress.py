@@ -8,8 +8,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from srm.experiment.runner import Progress
 from srm.report.progress import as_html, in_notebook, line, picture, shown_progress
+from srm.runs.run import Progress
 
 TRAINING = Progress(
     {"frames": 500, "return": 0.5, "success": 0.75}, 2000, 100.0, 12, {"unlock": 0.25, "later": math.nan}

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from srm.domains.base import Vocabulary
 from srm.errors import RunError
 from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
 from srm.infer.belief import PaysByBelief
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
 PACKAGE = Path(__file__).parents[2] / "__init__.py"

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.chance import stream
+from srm.domains.base import Vocabulary
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_events, walk_rollout
@@ -37,9 +37,9 @@ from srm.infer.project import Floats, Polytope
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.machine.words import Words
-from srm.task.vocabulary import Vocabulary
-from srm.train.learner import Means, load_weights
-from srm.train.optimise import Optimiser
+from srm.rl.learner import Means, load_weights
+from srm.rl.optimise import Optimiser
+from srm.seeding import stream
 from srm.trajectory import Demonstrations, Events, Rollout
 
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from srm.infer.algorithm1.concretizer import ConcretizerConfig
 from srm.infer.belief import Belief
+from srm.rl.loop import Round
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
-from srm.train.loop import Round
 from srm.trajectory import Rollout
 
 
@@ -86,7 +86,7 @@ AnyBatch = TypeVar("AnyBatch", bound=PolicyBatch)
 
 
 class Policy(Protocol[AnyBatch]):
-    """Any learner of `srm.train`, or your own."""
+    """Any learner of `srm.rl`, or your own."""
 
     frames: int  # real steps played so far
 

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from srm.domains.cells import Cells
+from srm.domains.encodings import cells_of
+from srm.rl.minibatches import sample_hashes
+from srm.rl.nn.grid_conv import CellConvolutions, Encoding, features
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
-from srm.task.cells import Cells
-from srm.task.encodings import cells_of
-from srm.train.minibatches import sample_hashes
-from srm.train.nn.grid_conv import CellConvolutions, Encoding, features
 
 
 @dataclass(frozen=True)

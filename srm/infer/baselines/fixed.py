@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import expit
 
-from srm.chance import stream
+from srm.domains.base import Vocabulary
 from srm.errors import RunError
 from srm.evaluate import batched
 from srm.infer.belief import Belief, PaysByBelief
@@ -26,7 +26,7 @@ from srm.infer.posterior.slices import prior_walkers
 from srm.infer.rounding import tidied
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
-from srm.task.vocabulary import Vocabulary
+from srm.seeding import stream
 from srm.trajectory import Rollout
 
 PRIOR_DRAWS = 64

@@ -26,14 +26,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from srm.chance import stream
 from srm.infer.algorithm1.loop import PolicyBatch
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv
 from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
 from srm.infer.algorithm1.sequences import Follower, NetRollout, draw_sequences, follow, forward_sequences
+from srm.rl.learner import load_weights
+from srm.rl.optimise import Optimiser
+from srm.seeding import stream
 from srm.settings import ABOVE_ZERO
-from srm.train.learner import load_weights
-from srm.train.optimise import Optimiser
 from srm.trajectory import Rollout
 
 Kind = Literal["gail", "gan_gcl"]

@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 import torch
 
-from srm.chance import stream
 from srm.errors import AssignmentError
 from srm.infer.algorithm1.objectives import loss_con
 from srm.infer.project import Floats, Polytope
 from srm.infer.rounding import tidied
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
+from srm.seeding import stream
 
 How = Literal["uniform", "penalty"]
 BOX = 1.0  # no hole is further from 0: a cone has no uniform distribution

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from srm.domains.base import Vocabulary
 from srm.errors import DemonstrationError, TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.posterior.prior import Floats
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout, first_columns
 
 FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it

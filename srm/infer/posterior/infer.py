@@ -15,7 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from srm.chance import stream
+from srm.domains.base import Vocabulary
+from srm.domains.envs import Worlds, gather
+from srm.domains.tasks import Task
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
@@ -29,9 +31,7 @@ from srm.infer.rounding import tidied
 from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
-from srm.task.table import Task
-from srm.task.vocabulary import Vocabulary
-from srm.task.worlds import Worlds, gather
+from srm.seeding import stream
 from srm.trajectory import Rollout
 
 PRIOR_DRAWS = (8, 128)  # ensembles and walkers

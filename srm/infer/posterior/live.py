@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from srm.chance import stream
+from srm.domains.base import Vocabulary
 from srm.errors import RunError, SrmError
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
@@ -29,8 +29,8 @@ from srm.infer.rounding import tidied
 from srm.machine.checks.check import Forbidden
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
+from srm.seeding import stream
 from srm.settings import Range
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Rollout
 
 NEVER_OR_LONGER = Range("0, or a number that is 2 or more", lambda x: x == 0 or 2 <= x < inf)

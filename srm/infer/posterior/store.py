@@ -22,6 +22,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from srm.domains.base import Vocabulary
 from srm.errors import RunError
 from srm.evaluate.trace import trace
 from srm.extras import require
@@ -30,7 +31,6 @@ from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import KIND, AddedAtom, Convergence, HoleRecord, HoleSummary, PairRecord, Summary
 from srm.infer.posterior.sample import LARGEST_R_HAT, LEAST_DRAWS
 from srm.infer.posterior.summary import finite
-from srm.task.vocabulary import Vocabulary
 from srm.trajectory import Trajectory
 
 FORMAT = "srm-draws 1"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, LOG, SUMMARY, read_config
 from srm.report.run.read import POSTERIOR, SUITE, SURE, log_lines, read_columns, read_json
+from srm.runs.folder import CONFIG, LOG, SUMMARY, read_config
 
 COLUMNS = ("frames", "seconds", "return", "episodes")
 DEPTH = 4  # folders below one that is given

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srm.errors import RunError
-from srm.experiment.run import write_bytes
 from srm.report.compare.measure import Comparison, MeasuredPanel, hole_extent, hole_values
 from srm.report.compare.stats import Band
 from srm.report.html.strip import COLOURS, dash
+from srm.runs.folder import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,10 @@ from itertools import chain, count, pairwise
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.experiment.run import CONFIG, LOG, SUMMARY, write_bytes
 from srm.report.compare.collect import MeasuredRun, find_runs
 from srm.report.compare.curves import panels
 from srm.report.run.read import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
+from srm.runs.folder import CONFIG, LOG, SUMMARY, write_bytes
 
 SMALL = (CONFIG, SUMMARY, MACHINE, LEARNT, POSTERIOR, CHECK)
 EPISODES = "episodes"

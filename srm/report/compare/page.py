@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from srm.errors import RunError
-from srm.experiment.run import write_bytes
 from srm.report.compare.figures import curves_figure, write_figures
 from srm.report.compare.measure import Comparison
 from srm.report.compare.sections import comparison_sections, final_tables
@@ -22,6 +21,7 @@ from srm.report.html.numbers import counted, duration, number, whole
 from srm.report.html.page import page
 from srm.report.html.parts import figures
 from srm.report.notebook import display, picture
+from srm.runs.folder import write_bytes
 
 PAGE = "index.html"
 SCRIPTS = ("elements", "chart", "choices", "compare")

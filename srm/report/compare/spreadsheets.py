@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from srm.experiment.run import write_bytes
 from srm.report.compare.measure import Comparison
+from srm.runs.folder import write_bytes
 
 CURVES, FINAL = "curves.csv", "final.csv"
 CURVE_COLUMNS = ("env_id", "curve", "frames", "iqm", "low", "high", "seeds")

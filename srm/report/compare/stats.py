@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.chance import stream
+from srm.seeding import stream
 
 DRAWS, LEVEL = 2000, 0.95
 _AT_ONCE = 4_000_000  # numbers drawn in one piece, 32 MB

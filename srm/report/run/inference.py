@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from srm.experiment.run import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
 from srm.infer.posterior.record import Summary
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
@@ -20,6 +19,7 @@ from srm.report.html.parts import figures
 from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
 from srm.report.run.posterior import BY_EVIDENCE, posterior_sections, warning
 from srm.report.run.summary import read_summary, refuse_other_machine
+from srm.runs.folder import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
 
 
 def write_posterior_report(folder: Path) -> Path:

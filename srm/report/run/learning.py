@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.run import POSTERIOR, SUMMARY, write_bytes
-from srm.experiment.solution import Solution
 from srm.machine.holes import Constraint
 from srm.report.html.markup import Markup, join, table, tag
 from srm.report.html.numbers import counted, duration, number, share, whole
@@ -24,6 +22,8 @@ from srm.report.run.holes import posterior_table
 from srm.report.run.paid import paid_tables
 from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
 from srm.report.run.read import SAMPLED, SURE, Columns, LearningRun, evenly, read_run
+from srm.runs.folder import POSTERIOR, SUMMARY, write_bytes
+from srm.runs.solution import Solution
 
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
 BASELINES = ("signs", "regression")  # ways of inferring that know no spread

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
-from srm.experiment.run import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
+from srm.runs.folder import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 
 SUITE = "suite.json"  # of a folder that holds the runs of a suite
 REQUIRED = {  # what a page reads of each

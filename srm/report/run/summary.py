@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.experiment.config import from_plain
-from srm.experiment.run import LEARNT, POSTERIOR
 from srm.infer.posterior.record import KIND, Summary
 from srm.machine.model import Machine
+from srm.runs.config import from_plain
+from srm.runs.folder import LEARNT, POSTERIOR
 
 AGAIN = "infer again with this version"
 

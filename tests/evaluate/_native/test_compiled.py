@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.evaluate import reference
 from srm.evaluate._native import compiled, tables
 from srm.evaluate.program import Program
 from srm.machine import words
 from srm.machine.language.parse import find_machine, library
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 FOLDER = Path(compiled.__file__).parent
 HEADER = re.sub(r"/\*.*?\*/", "", (FOLDER / "machine.h").read_text(), flags=re.DOTALL)

@@ -13,12 +13,12 @@ from threading import Thread
 import pytest
 
 import srm
+from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
 from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
 from srm.infer.algorithm1.reward_net import RewardNetConfig
 from srm.machine.language.parse import find_machine
-from srm.task.table import find_task
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
 
@@ -29,8 +29,8 @@ import os, sys, time
 from srm.infer.algorithm1.background import BackgroundInference
 from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
 from srm.machine.language.parse import find_machine
-from srm.task.demos import choose
-from srm.task.table import find_task
+from srm.domains.demonstrations import choose
+from srm.domains.tasks import find_task
 
 task, machine = find_task("DoorKey-5x5"), find_machine("doorkey")
 VOCABULARY = task.vocabulary()

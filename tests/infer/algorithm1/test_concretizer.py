@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
 from srm.evaluate.payer import read_rollout
@@ -23,7 +24,6 @@ from srm.infer.project import Polytope
 from srm.infer.rounding import tidy
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.task.table import find_task
 from srm.trajectory import Demonstrations, Rollout
 from tests.infer.play import demonstrations, uniform
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.evaluate import symbolic
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.concretizer import SamplerSide
@@ -15,7 +16,6 @@ from srm.infer.algorithm1.estimators import guard_effect
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
 from srm.infer.project import Polytope
 from srm.machine.language.parse import parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.evaluate.scripts import events_of
 
 IDLE = 0.5

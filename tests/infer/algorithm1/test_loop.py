@@ -38,7 +38,7 @@ def test_the_page_lists_every_setting_that_as_printed_changes() -> None:
 
 @dataclass(frozen=True)
 class OwnBatch:
-    """Nothing of `srm.train` is in it."""
+    """Nothing of `srm.rl` is in it."""
 
     rollout: Rollout
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.evaluate.program import Program
 from srm.infer.baselines.fixed import FixedHoles, logistic, regression, signs
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.infer import random_play
 from srm.machine.language.parse import find_machine
-from srm.task.table import find_task
 from tests.infer.play import demonstrations
 
 TASK = find_task("DoorKey-5x5")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import calibration
-from srm.chance import stream
 from srm.infer.posterior.sample import PosteriorConfig
+from srm.seeding import stream
 
 
 def test_ranks_of_the_truth_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from srm.domains.tasks import find_task
 from srm.errors import RunError, SettingError
 from srm.infer.posterior.infer import random_play
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.tape import Tape
 from srm.machine.checks.check import Forbidden
 from srm.machine.language.parse import find_machine
-from srm.task.table import find_task
 from tests.infer.play import demonstrations, random_rollouts, uniform
 
 TASK = find_task("DoorKey-5x5")

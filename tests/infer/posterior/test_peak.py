@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from examples.mountain_car import MOUNTAIN_CAR
+from srm.domains.minigrid.habits import record_with
+from srm.domains.record import record
+from srm.domains.tasks import find_task
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import PosteriorConfig, draw
 from srm.machine.language.parse import find_machine, load, parse
 from srm.machine.model import Machine
-from srm.task.habits import record_with
-from srm.task.record import record
-from srm.task.table import find_task
 from tests.infer.play import demonstrations
 
 TASK = find_task("DoorKey-5x5")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks.tabular import Problem, TabularWords, machine
-from srm.chance import stream
 from srm.errors import SettingError
 from srm.infer.posterior.infer import infer
 from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.sample import PosteriorConfig, draw
+from srm.seeding import stream
 from tests.infer.posterior.machines import prior_of
 
 QUICK = PosteriorConfig(ensembles=2, walkers=12, first_look=20, sweeps=20)

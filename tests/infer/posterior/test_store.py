@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+from srm.domains import demonstrations as demos
+from srm.domains.tasks import find_task
 from srm.errors import ExtraError, RunError
 from srm.infer.posterior import store
 from srm.infer.posterior.infer import Posterior, infer, random_play
@@ -29,8 +31,6 @@ from srm.infer.posterior.store import (
 )
 from srm.machine.language.parse import find_machine, parse
 from srm.report.run.summary import read_summary
-from srm.task import demos
-from srm.task.table import find_task
 
 TASK = find_task("doorkey")
 SHOWN = demos.choose(TASK, None, 3)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from srm.domains.tasks import find_task
 from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.machine.language.parse import parse
-from srm.task.table import find_task
 from tests.infer.play import demonstrations
 
 TASK = find_task("DoorKey-5x5")

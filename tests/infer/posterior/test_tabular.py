@@ -10,9 +10,9 @@ import pytest
 from benchmarks import recovery
 from benchmarks.recovery import compare, recover
 from benchmarks.tabular import ACTIONS, CELLS, Grid, Problem, TabularWords, machine
-from srm.chance import stream
 from srm.evaluate.payer import Payer
 from srm.infer.posterior.sample import PosteriorConfig
+from srm.seeding import stream
 
 HOLES = np.array([1.0, -0.5, 2.0, -1.0])
 

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from srm.domains.tasks import find_task
 from srm.infer.posterior.tape import STEPS, Tape
-from srm.task.table import find_task
 from srm.trajectory import Rollout, first_columns, joined
 from tests.infer.play import random_rollouts, uniform
 

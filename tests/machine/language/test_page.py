@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MachineError
 from srm.evaluate.reference import Walk
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
 from srm.machine.words import NOTHING, Words, pack_cell
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language.md").read_text(encoding="utf-8")
 BLOCKS = [(found[1], found[2]) for found in re.finditer(r"^```([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MOST_SHOWN, MachineError
 from srm.machine.fit import require_words
 from srm.machine.holes import Hole
 from srm.machine.language.parse import find_machine, library, load, parse
 from srm.machine.model import Machine, Node, Rule
 from srm.machine.terms import And, Compare, CounterTerm, Happens, HoleTerm, NamedTerm, Number, Product, SignalTerm, Sum
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.machines import WORDS
 
 # Mistakes

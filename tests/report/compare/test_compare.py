@@ -271,7 +271,7 @@ def test_comparing_loads_no_learner(suite: Path):
 import sys
 from srm.cli import main
 assert main(["report", {str(suite)!r}]) == 0
-print(*(name for name in ("torch", "srm.train", "srm.infer", "minigrid", "matplotlib.pyplot") if name in sys.modules))
+print(*(name for name in ("torch", "srm.rl", "srm.infer", "minigrid", "matplotlib.pyplot") if name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == ""

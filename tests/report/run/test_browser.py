@@ -16,11 +16,11 @@ import pytest
 from minigrid.core.grid import Grid
 from PIL import Image
 
-from srm.experiment.rule_rates import rule_names
+from srm.domains.demonstrations import load as load_demonstrations
+from srm.domains.record import replay
 from srm.machine.language.parse import load
 from srm.report.run.learning import write_report
-from srm.task.demos import load as load_demonstrations
-from srm.task.record import replay
+from srm.runs.rule_rates import rule_names
 from tests.report.look import NARROW, WIDE, Look, look_at
 from tests.report.sample import write_run
 

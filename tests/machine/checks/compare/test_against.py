@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.machine.checks.check import check, compare
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 EQUAL = "pays the same on every trace"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.machine.checks.check import check
 from srm.machine.checks.core.implied import holes_meant, promise_of
 from srm.machine.checks.core.subject import Subject
 from srm.machine.holes import Atom
 from srm.machine.language.parse import find_machine, library, parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 
 def warned(name: str, constraint: str | None = None) -> list[str]:

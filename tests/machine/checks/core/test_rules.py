@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.machine.checks.check import check
 from srm.machine.language.parse import find_machine, parse
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 
 def messages(report, question: str, severity: str | None = None) -> list[str]:

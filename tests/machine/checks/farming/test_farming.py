@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.evaluate.reference import Walk
 from srm.machine.checks.check import check
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Counter, Machine, Node, Rule
 from srm.machine.terms import CounterTerm, Happens, Number, Product, Sum
 from srm.machine.words import Balance, Event, Signal, Words
-from srm.task.minigrid_words import MINIGRID_WORDS
 
 SAFE = "no loop can be repeated without end for gain"
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import SrmError
 from srm.machine.checks.check import Finding, Forbidden, check, forbid_farming, with_atoms
 from srm.machine.checks.core.subject import Subject, margin
@@ -17,7 +18,6 @@ from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
 from srm.machine.words import Balance, Event, Words
-from srm.task.minigrid_words import MINIGRID_WORDS
 from tests.machines import WORDS, machines
 
 

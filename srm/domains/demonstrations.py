@@ -1,0 +1,242 @@
+"""Demonstrations on disk: one `.npz` of plain arrays, checked from end to end when it is read. Nothing is unpickled.
+
+M  episodes        N  actions of all of them, one after another        P  numbers of a place
+
+format       text            "srm-demonstrations 1"
+about        text            JSON: task, env_id, vocabulary, versions
+seeds        [M]       int64   what each episode's world was made from; -1: not known
+lengths      [M]       int64   actions of each episode
+ended        [M]       bool    False: time ran out
+views        [N+M, ...]        before each action and after an episode's last
+places       [N+M, P]  int16
+actions      [N]       int64
+task_reward  [N]       float32
+digest       text            SHA-256 of all the others
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tokenize
+import zipfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from srm.domains.envs import Worlds
+from srm.domains.minigrid.vocabulary import LIMITS, MINIGRID_WORDS
+from srm.domains.tasks import FAMILIES, Task, find_task
+from srm.errors import DemonstrationError, TaskError, TrajectoryError
+from srm.trajectory import Demonstrations, Trajectory
+
+_FORMAT = "srm-demonstrations 1"
+_KINDS = {  # the kind of each array; None: whatever the world observes
+    "format": "U",
+    "about": "U",
+    "seeds": "i",
+    "lengths": "i",
+    "ended": "b",
+    "views": None,
+    "places": "i",
+    "actions": "i",
+    "task_reward": "f",
+    "digest": "U",
+}
+_ABOUT = ("task", "env_id", "vocabulary", "versions")
+_AGAIN = "record it again with `srm demo`"
+# numpy reads the header of an array as a literal of Python, so damage there may be a mistake in Python's syntax.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)
+
+
+def shipped(task: Task) -> Path:
+    """Where the demonstrations of a task are that come with the package."""
+    path = Path(__file__).parent / "demonstrations" / f"{task.name}.npz"
+    if not path.exists():
+        raise DemonstrationError(
+            f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
+        )
+    return path
+
+
+def find_file(named: Path) -> Path:
+    """The file itself or, where there is none, the one that ships for a task of that name."""
+    return shipped(FAMILIES[str(named)]) if str(named) in FAMILIES and not named.exists() else named
+
+
+def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
+    """Those of a file, or those that ship; all of them, or only the first so many."""
+    path = path or shipped(task)
+    shown = load(path, task)
+    if count is None:
+        return shown
+    if not 1 <= count <= len(shown):
+        raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
+    return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+
+
+def load_told(path: Path, told: str | None) -> tuple[Demonstrations, Task]:
+    """Demonstrations with the task they are of, which must be told if it does not ship."""
+    if told is not None:
+        task = find_task(told)
+        return load(path, task), task
+    shown = load(path)
+    if shown.task not in FAMILIES:
+        raise TaskError(
+            f"{path}: shows the task {shown.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
+        )
+    return shown, FAMILIES[shown.task]
+
+
+def refuse_misfit(shown: Demonstrations, worlds: Worlds) -> None:
+    """Demonstrations that these worlds cannot have given."""
+    for index, episode in enumerate(shown.trajectories):
+        if episode.views.shape[1:] != worlds.view_shape:
+            found, wanted = list(episode.views.shape[1:]), list(worlds.view_shape)
+            raise DemonstrationError(f"demonstration {index} has views {found}, those of {worlds.env_id} are {wanted}")
+        if episode.actions.max(initial=0) >= worlds.actions:
+            raise DemonstrationError(
+                f"demonstration {index} has an action {episode.actions.max()}, those of {worlds.env_id} are 0..{worlds.actions - 1}"
+            )
+
+
+def save(demonstrations: Demonstrations, path: Path) -> None:
+    """Writes the file as a whole or not at all."""
+    episodes = demonstrations.trajectories
+    about = {name: getattr(demonstrations, name) for name in _ABOUT}
+    arrays = {
+        "format": np.array(_FORMAT),
+        "about": np.array(json.dumps({**about, "versions": dict(demonstrations.versions)}, sort_keys=True)),
+        "seeds": np.array(demonstrations.seeds, np.int64),
+        "lengths": np.array([episode.steps for episode in episodes], np.int64),
+        "ended": np.array([episode.ended for episode in episodes], np.bool_),
+        "views": np.concatenate([episode.views for episode in episodes]),
+        "places": np.concatenate([episode.places for episode in episodes]).astype(np.int16),
+        "actions": np.concatenate([episode.actions for episode in episodes]).astype(np.int64),
+        "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
+    }
+    arrays["digest"] = np.array(_digest(arrays))
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        draft.replace(path)
+    except OSError as error:
+        raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load(path: Path, task: Task | None = None) -> Demonstrations:
+    """The demonstrations of a file; if a task is given, they must be of that task."""
+    arrays = _read_arrays(path)
+    if str(arrays["format"]) != _FORMAT:
+        raise DemonstrationError(f"{path}: format {arrays['format']}, this version reads {_FORMAT}; update srm")
+    if str(arrays["digest"]) != _digest({name: arrays[name] for name in _KINDS if name != "digest"}):
+        raise DemonstrationError(f"{path}: its digest does not fit its contents, so it was damaged or edited; {_AGAIN}")
+    try:
+        demonstrations = _assemble(arrays)
+        _check_ranges(demonstrations)
+    except (TrajectoryError, ValueError, TypeError) as error:
+        raise DemonstrationError(f"{path}: {error}; {_AGAIN}") from error
+    if task is not None and demonstrations.task != task.name:
+        raise DemonstrationError(
+            f"{path}: shows the task {demonstrations.task}, not {task.name}; "
+            f"`srm demo {task.name} -o FILE` records what is needed"
+        )
+    return demonstrations
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    if path.is_dir():
+        raise DemonstrationError(f"{path}: is a folder; name a file of demonstrations, such as `srm demo` records")
+    if not path.exists():
+        raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
+    try:
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {}
+    except PermissionError as error:
+        raise DemonstrationError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, *_DAMAGED) as error:
+        raise DemonstrationError(
+            f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
+        ) from error
+    missing = [name for name in _KINDS if name not in arrays]
+    if missing:
+        raise DemonstrationError(f"{path}: has no {', '.join(missing)}, so it is no demonstration file; {_AGAIN}")
+    for name, kind in _KINDS.items():
+        if kind is not None and arrays[name].dtype.kind != kind:
+            raise DemonstrationError(
+                f"{path}: {name} holds {arrays[name].dtype}, which no demonstration does; {_AGAIN}"
+            )
+    return arrays
+
+
+def _digest(arrays: dict[str, np.ndarray]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
+    about = json.loads(str(arrays["about"]))
+    if not isinstance(about, dict) or set(about) != set(_ABOUT):
+        raise ValueError(f"about: must tell {', '.join(_ABOUT)}")
+    lengths, actions = arrays["lengths"], arrays["actions"]
+    episodes = len(lengths)
+    if lengths.ndim != 1 or (lengths < 1).any() or lengths.sum() != len(actions):
+        raise ValueError(f"lengths: {lengths.tolist()} do not divide {len(actions)} actions")
+    for name, count in (("views", len(actions) + episodes), ("places", len(actions) + episodes), ("ended", episodes)):
+        if arrays[name].shape[:1] != (count,):
+            raise ValueError(f"{name}: shape {list(arrays[name].shape)}, expected [{count}, ...]")
+    trajectories = []
+    for index, end in enumerate(np.cumsum(lengths)):
+        moves = slice(end - lengths[index], end)
+        moments = slice(end - lengths[index] + index, end + index + 1)  # each earlier episode has one view more
+        trajectories.append(
+            Trajectory(
+                views=arrays["views"][moments],
+                actions=actions[moves],
+                places=arrays["places"][moments],
+                task_reward=arrays["task_reward"][moves],
+                ended=bool(arrays["ended"][index]),
+            )
+        )
+    return Demonstrations(**about, seeds=tuple(arrays["seeds"].tolist()), trajectories=tuple(trajectories))
+
+
+def _check_ranges(demonstrations: Demonstrations) -> None:
+    """Numbers that no world of the vocabulary can show."""
+    for index, trajectory in enumerate(demonstrations.trajectories):
+        if trajectory.actions.min() < 0:
+            raise ValueError(f"episode {index}: there is no action {trajectory.actions.min()}")
+        if not np.isfinite(trajectory.task_reward).all():
+            raise ValueError(f"episode {index}: a reward is not a finite number")
+        if demonstrations.vocabulary == MINIGRID_WORDS.name:
+            _check_minigrid(index, trajectory)
+
+
+def _check_minigrid(index: int, trajectory: Trajectory) -> None:
+    views, places = trajectory.views, trajectory.places
+    if views.shape[1:] != (7, 7, 3) or views.dtype != np.uint8 or places.shape[1] != 3:
+        raise ValueError(
+            f"episode {index}: views {views.dtype} {list(views.shape[1:])} and places {list(places.shape[1:])}, "
+            "expected uint8 [7, 7, 3] and [3]"
+        )
+    found = {
+        "action": trajectory.actions,
+        "type": views[..., 0],
+        "colour": views[..., 1],
+        "state": views[..., 2],
+        "direction": places[:, 2],
+    }
+    for name, numbers in found.items():
+        if not 0 <= numbers.min() <= numbers.max() < LIMITS[name]:
+            raise ValueError(f"episode {index}: {name} {numbers.max()}, expected 0 to {LIMITS[name] - 1}")

@@ -1,0 +1,153 @@
+"""Demonstrations to and from Minari datasets (the extra `minari`).
+
+A dataset of ours observes `image` (the view) and `place`; MiniGrid's mission text is left out, since Minari cannot store
+it. Views are stored as they are, not as JPEG.
+
+A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise the way
+is reckoned from the views: relative to where the agent began, which is enough, since machines only compare places.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from srm.domains.envs import view_of
+from srm.domains.minigrid.vocabulary import (
+    DIRECTIONS,
+    DOOR,
+    EMPTY,
+    FLOOR,
+    FORWARD,
+    GOAL,
+    LAVA,
+    LEFT,
+    LIMITS,
+    OPEN,
+    RIGHT,
+)
+from srm.domains.record import UNKNOWN_SEED, play_actions
+from srm.domains.tasks import ENVIRONMENTS, Task
+from srm.errors import DemonstrationError
+from srm.extras import require
+from srm.trajectory import Demonstrations, Trajectory, Views
+
+_START = 1000  # where a reckoned way begins: far from 0, so that no cell on it is negative
+
+
+def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
+    """Adds a dataset to the local Minari store."""
+    import minigrid  # noqa: F401  (its import registers its environments, which the dataset names)
+
+    minari, first = require("minari", "a Minari dataset", "data_collector"), demonstrations.trajectories[0]
+    if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
+        raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")
+    space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.views), "place": _box(first.places)}
+    last = max(int(episode.actions.max()) for episode in demonstrations.trajectories)
+    actions = LIMITS["action"] if demonstrations.vocabulary == "minigrid" else last + 1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that no author or permalink is given
+            minari.create_dataset_from_buffers(
+                dataset,
+                list(_buffers(minari, demonstrations)),
+                env=gymnasium.registry.get(demonstrations.env_id),
+                observation_space=gymnasium.spaces.Dict(space),
+                action_space=gymnasium.spaces.Discrete(actions),
+                algorithm_name="demonstration",
+                jpeg_encoding=False,
+            )
+    except ValueError as error:
+        raise DemonstrationError(f"Minari cannot make a dataset {dataset}: {error}; choose another name") from error
+
+
+def _buffers(minari: Any, demonstrations: Demonstrations) -> Iterator[Any]:
+    pairs = zip(demonstrations.seeds, demonstrations.trajectories, strict=True)
+    for index, (seed, episode) in enumerate(pairs):
+        before = [False] * (episode.steps - 1)
+        yield minari.data_collector.EpisodeBuffer(
+            id=index,
+            seed=None if seed == UNKNOWN_SEED else seed,
+            observations={"image": episode.views, "place": episode.places},
+            actions=episode.actions,
+            rewards=episode.task_reward.tolist(),
+            terminations=[*before, episode.ended],
+            truncations=[*before, not episode.ended],
+            infos={},
+        )
+
+
+def import_minari(dataset: str, task: Task) -> Demonstrations:
+    """The episodes of a dataset of the local Minari store, as demonstrations of a task."""
+    minari = require("minari", "a Minari dataset", "data_collector")
+    try:
+        source = minari.load_dataset(dataset)
+    except (FileNotFoundError, ValueError) as error:
+        raise DemonstrationError(
+            f"Minari has no dataset {dataset} here; `minari list local` names those that are, `minari download` fetches more"
+        ) from error
+    env_id = source.env_spec.id if source.env_spec is not None else task.env_id
+    family = next((name for name, ids in ENVIRONMENTS.items() if env_id in ids), task.name)
+    if family != task.name:
+        raise DemonstrationError(
+            f"{dataset} was recorded in {env_id}, which is of the task {family}; give --task {family}"
+        )
+    env = task.environment(env_id)
+    seeds, trajectories = [], []
+    for episode, about in zip(source, source.storage.get_episode_metadata(source.episode_indices), strict=True):
+        seed = int(about.get("seed", UNKNOWN_SEED))
+        trajectory = None if seed == UNKNOWN_SEED else _played_again(env, seed, episode)
+        if trajectory is None:
+            seed, trajectory = UNKNOWN_SEED, _as_stored(episode, task)
+        seeds.append(seed)
+        trajectories.append(trajectory)
+    env.close()
+    versions = {"minari": source.spec.minari_version}
+    return Demonstrations(task.name, env_id, task.words.name, versions, tuple(seeds), tuple(trajectories))
+
+
+def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | None:
+    """The episode as the environment plays it; None if it now goes otherwise."""
+    trajectory = play_actions(env, [int(action) for action in episode.actions], seed)
+    same = trajectory.steps == len(episode.rewards) and np.allclose(trajectory.task_reward, episode.rewards)
+    return trajectory if same and trajectory.ended == bool(episode.terminations[-1]) else None
+
+
+def _as_stored(episode: Any, task: Task) -> Trajectory:
+    views, actions = np.asarray(view_of(episode.observations)), np.asarray(episode.actions, np.int64)
+    if isinstance(episode.observations, dict) and "place" in episode.observations:
+        places = np.asarray(episode.observations["place"], np.int16)
+    elif task.words.name == "minigrid":
+        places = reckon_places(views, actions)
+    else:
+        places = np.zeros((len(views), 0), np.int16)
+    return Trajectory(views, actions, places, np.asarray(episode.rewards, np.float32), bool(episode.terminations[-1]))
+
+
+def reckon_places(views: Views, actions: np.ndarray) -> np.ndarray:
+    """Where the agent is at each of T + 1 moments, [T+1, 3], had it begun at (1000, 1000) looking along x."""
+    place, places = [_START, _START, 0], []
+    for view, action in zip(views, [*actions, None], strict=True):
+        places.append(list(place))
+        if action in (LEFT, RIGHT):
+            place[2] = (place[2] + (1 if action == RIGHT else -1)) % 4
+        elif action == FORWARD and _free(view[3, 5]):
+            dx, dy = DIRECTIONS[place[2]]
+            place[0], place[1] = place[0] + dx, place[1] + dy
+    return np.array(places, np.int16)
+
+
+def _free(cell: np.ndarray) -> bool:
+    return cell[0] in (EMPTY, FLOOR, GOAL, LAVA) or (cell[0] == DOOR and cell[2] == OPEN)
+
+
+def _box(array: np.ndarray) -> gymnasium.spaces.Box:
+    if array.dtype.kind == "f":
+        return gymnasium.spaces.Box(-np.inf, np.inf, array.shape[1:], array.dtype.type)
+    limits = np.iinfo(array.dtype)
+    return gymnasium.spaces.Box(limits.min, limits.max, array.shape[1:], array.dtype.type)

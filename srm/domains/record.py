@@ -1,0 +1,150 @@
+"""Episodes played in one environment: by an expert, to be shown; from a seed, to be seen again.
+
+Both go through the environment that the task names (MiniGrid's own package), so what a demonstration shows is what that
+package says happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srm.domains.envs import make_environment, view_of
+from srm.domains.tasks import Task
+from srm.errors import DemonstrationError, TaskError
+from srm.extras import DISTRIBUTION
+from srm.seeding import stream
+from srm.trajectory import Demonstrations, Trajectory, Views
+
+if TYPE_CHECKING:
+    import gymnasium
+
+UNKNOWN_SEED = -1
+_PACKAGES = (DISTRIBUTION, "minigrid", "gymnasium", "numpy")
+MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
+_TRIES = 100  # layouts without a solution are skipped, but not for ever
+
+Act = Callable[[Sequence[Views]], int]  # the views of an episode so far -> what to do
+
+
+def record(task: Task, count: int, seed: int) -> Demonstrations:
+    """`count` episodes in which the task's expert succeeds."""
+    if task.expert is None:
+        raise TaskError(f"{task.name} has no expert; import demonstrations with `srm demo import`")
+    if count < 1:
+        raise TaskError(f"{count} demonstrations of {task.name}: at least one is needed")
+    env = task.environment(task.env_id)
+    found = list(islice(_solved(env, task, seed), count))
+    env.close()
+    return Demonstrations(
+        task=task.name,
+        env_id=task.env_id,
+        vocabulary=task.words.name,
+        versions={name: version(name) for name in _PACKAGES},
+        seeds=tuple(seed for seed, _ in found),
+        trajectories=tuple(trajectory for _, trajectory in found),
+    )
+
+
+def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Trajectory]]:
+    assert task.expert is not None
+    chance, missed = stream(seed, "demonstrations"), 0
+    while missed < _TRIES:
+        world_seed = int(chance.integers(2**31))
+        env.reset(seed=world_seed)
+        actions = task.expert(env)
+        missed += 1
+        if actions is not None:
+            missed = 0
+            _refuse_unknown_actions(env, task, actions)
+            trajectory = play_actions(env, actions, world_seed)
+            if not task.solved(trajectory):
+                how = "was ended by the task" if trajectory.ended else "was not ended by the task"
+                raise TaskError(
+                    f"{task.env_id}: the expert failed in the world of seed {world_seed}: its episode of length "
+                    f"{trajectory.steps} has return {trajectory.total_reward:g} and {how}; {_what_counts(task)}"
+                )
+            yield world_seed, trajectory
+    raise TaskError(f"{task.env_id}: {_TRIES} worlds in a row have no solution; choose another environment")
+
+
+def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[int]) -> None:
+    for step, action in enumerate(actions):
+        if not env.action_space.contains(action):
+            raise TaskError(
+                f"{task.env_id}: action {step} of the expert is {action!r}, which is not in {env.action_space}"
+            )
+
+
+def _what_counts(task: Task) -> str:
+    if task.success is not None:
+        return "its `success` says what counts"
+    return "it counts if the task ends it with a return above 0, or if the task's own `success` says so"
+
+
+def play(
+    env: gymnasium.Env,
+    act: Act,
+    seed: int,
+    most: int = MOST_STEPS,
+    watch: Callable[[gymnasium.Env], None] = lambda _: None,
+) -> Trajectory:
+    """The episode of an actor in the world of a seed. `watch` is shown the world before the first action and after each."""
+    seen, _ = env.reset(seed=seed)
+    views, places = [np.array(view_of(seen))], [_place(seen)]
+    actions: list[int] = []
+    rewards: list[float] = []
+    ended = cut = False
+    watch(env)
+    while not (ended or cut) and len(actions) < most:
+        actions.append(act(views))
+        seen, reward, ended, cut, _ = env.step(actions[-1])
+        views.append(np.array(view_of(seen)))
+        places.append(_place(seen))
+        rewards.append(float(reward))
+        watch(env)
+    return Trajectory(
+        views=np.stack(views),
+        actions=np.array(actions, np.int64),
+        places=np.stack(places),
+        task_reward=np.array(rewards, np.float32),
+        ended=bool(ended),
+    )
+
+
+def play_actions(env: gymnasium.Env, actions: Sequence[int], seed: int) -> Trajectory:
+    """The episode that takes these actions, whatever is seen, or as many of them as it lasts."""
+    return play(env, lambda views: actions[len(views) - 1], seed, most=len(actions))
+
+
+def _place(seen: Any) -> np.ndarray:
+    place = seen["place"] if isinstance(seen, dict) and "place" in seen else ()
+    return np.array(place, np.int16)
+
+
+def replay(
+    demonstrations: Demonstrations,
+    index: int,
+    environment: Callable[[str], gymnasium.Env] = make_environment,
+) -> Iterator[gymnasium.Env]:
+    """The environment before the first action of an episode and after each; it shows the recorded views, or this fails."""
+    trajectory, seed = demonstrations.trajectories[index], demonstrations.seeds[index]
+    if seed == UNKNOWN_SEED:
+        raise DemonstrationError(f"episode {index}: the seed of its world is not known, so it cannot be replayed")
+    env = environment(demonstrations.env_id)
+    seen, _ = env.reset(seed=seed)
+    for moment, view in enumerate(trajectory.views):
+        if moment > 0:
+            seen, *_ = env.step(int(trajectory.actions[moment - 1]))
+        if not np.array_equal(view_of(seen), view):
+            recorded = ", ".join(f"{name} {number}" for name, number in demonstrations.versions.items())
+            raise DemonstrationError(
+                f"episode {index}: after {moment} actions the world of seed {seed} looks otherwise than recorded "
+                f"(with {recorded}); record it again with `srm demo`"
+            )
+        yield env
+    env.close()

@@ -1,0 +1,104 @@
+"""How well a policy does: episodes played for the record alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from srm.domains.envs import Worlds
+from srm.rl.episodes import EpisodeBook, Episodes
+from srm.rl.nn.nets import Net
+from srm.rl.rollout import Player
+from srm.seeding import stream
+from srm.trajectory import Rollout, joined, masked
+
+DRAWS = 2000
+WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
+MOST_STEPS = 4096
+
+
+def evaluate(
+    net: Net,
+    envs: Worlds,
+    episodes: int,
+    *,
+    greedy: bool,
+    seed: int,
+    num_steps: int = 128,
+    watch: Callable[[Rollout], None] | None = None,
+) -> Episodes:
+    """The first episodes of each env, the same number of each (or one more).
+
+    An env's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
+    """
+    quota = np.full(envs.count, episodes // envs.count)
+    quota[: episodes % envs.count] += 1
+    player, book = Player(envs, net, num_steps, seed), EpisodeBook(envs.count)
+    parts: list[Episodes] = []
+    while (quota > 0).any():
+        rollout = player.collect(greedy).rollout
+        if watch is not None:
+            watch(rollout)
+        finished = book.read(rollout)
+        counted = _rank(finished.env) < quota[finished.env]
+        np.subtract.at(quota, finished.env[counted], 1)
+        parts.append(Episodes(finished.env[counted], finished.total[counted], finished.length[counted]))
+    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("env", "total", "length")))
+
+
+def _rank(sorted_groups: np.ndarray) -> np.ndarray:
+    """0, 1, 2, ... within each run of equal numbers."""
+    starts = np.flatnonzero(np.append(True, sorted_groups[1:] != sorted_groups[:-1]))[: len(sorted_groups)]
+    lengths = np.diff(np.append(starts, len(sorted_groups)))
+    return np.arange(len(sorted_groups)) - np.repeat(starts, lengths)
+
+
+@dataclass(frozen=True)
+class IntervalEstimate:
+    """A mean and the 95 % interval it lies in."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __format__(self, digits: str) -> str:
+        return f"{self.mean:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
+
+
+def mean_estimate(values: np.ndarray) -> IntervalEstimate:
+    """Percentiles of means of bootstrap draws, which stay among the values; a single one has no spread, and is its own interval."""
+    rng = stream(0, "bootstrap of a trial")
+    means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(DRAWS)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    return IntervalEstimate(float(values.mean()), float(low), float(high))
+
+
+def share_estimate(hits: np.ndarray) -> IntervalEstimate:
+    """Wilson's interval, which stays within 0 and 1 and has a width even when all or none hit."""
+    n, p, z = len(hits), float(hits.mean()), 1.96
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return IntervalEstimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
+
+
+def play_whole(net: Net, envs: Worlds, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:
+    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
+    player = Player(envs, net, num_steps, seed)
+    rollouts: list[Rollout] = []
+    log_probs: list[np.ndarray] = []
+    episodes = np.zeros(envs.count, np.int64)  # finished, of each env
+    while (episodes < EPISODES).any() and len(rollouts) * num_steps < MOST_STEPS:
+        batch = player.collect()
+        rollouts.append(batch.rollout)
+        log_probs.append(batch.log_prob)
+        episodes += (batch.rollout.ended | batch.rollout.cut).sum(axis=0)
+    return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
+
+
+def _first_episodes(rollout: Rollout) -> Rollout:
+    """The rollout with what comes after each env's first episodes left out."""
+    over = rollout.ended | rollout.cut
+    return masked(rollout, np.less(np.cumsum(over, axis=0) - over, EPISODES))

@@ -1,0 +1,133 @@
+"""What every learner is: two verbs, and what is needed to stop and go on.
+
+    collect() -> Batch                            the policy plays T steps of B envs
+    update(batch, pay [T, B]) -> losses by name   it learns from what that play was paid, whoever pays
+
+A learner never learns what a machine is: the task's reward, a machine, GAIL and RIDE differ by `pay` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from srm.errors import RunError
+from srm.rl.optimise import Optimiser
+from srm.rl.rollout import Batch, Player, batch_of, log_prob_of, recompute
+from srm.rl.visits import Visits
+from srm.seeding import stream
+from srm.trajectory import Rollout
+
+Pay = Callable[[Batch], np.ndarray]  # -> [T, B]; most read `batch.rollout` alone
+
+
+class Learner(ABC):
+    """Plays, learns and can be saved. How it learns is up to `update`."""
+
+    def __init__(
+        self,
+        player: Player,
+        modules: Mapping[str, nn.Module],
+        optimisers: Mapping[str, Optimiser],
+        seed: int,
+        visits: Visits | None = None,
+    ) -> None:
+        self.player, self.net = player, player.net
+        self.frames = 0  # real steps played
+        self.rounds = 0  # batches collected
+        self._modules = {"net": player.net, **modules}
+        self._optimisers = dict(optimisers)
+        self._seed = seed
+        self._visits = visits
+
+    @abstractmethod
+    def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
+        """Learns from a batch that was collected with the weights as they are, and what it was paid, [T, B]."""
+
+    def collect(self) -> Batch:
+        """The next T steps of every env, which continue those of the batch before."""
+        batch = self.player.collect()
+        if self._visits is not None:
+            batch = replace(batch, visits=self._visits.count(batch.rollout))
+        self.frames += int(batch.rollout.real.sum())
+        self.rounds += 1
+        return batch
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray:
+        """log pi(a|s) [T, B] of the policy as it is now, along any rollout; 0 where a step is not real.
+
+        Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
+        """
+        logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
+        return log_prob_of(logits, rollout.actions) * rollout.real
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that learning has changed, by name, for a checkpoint."""
+        weights = {
+            f"{part}.{name}": value
+            for part, module in self._modules.items()
+            for name, value in module.state_dict().items()
+        }
+        return weights | {
+            f"{part}.{name}": value
+            for part, optimiser in self._optimisers.items()
+            for name, value in optimiser.tensors().items()
+        }
+
+    def load(self, tensors: Mapping[str, Tensor], frames: int, rounds: int) -> None:
+        """Goes on where a learner of the same shape was saved, with new episodes."""
+        for part, module in self._modules.items():
+            load_weights(module, part, tensors)
+        for part, optimiser in self._optimisers.items():
+            optimiser.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
+        self.frames, self.rounds = frames, rounds
+        self.player.start_at(rounds)
+
+    def _rng(self, purpose: str) -> np.random.Generator:
+        return stream(self._seed, f"{purpose} {self.rounds}")
+
+
+def weights_seed(seed: int) -> int:
+    """What the first weights of a run are drawn from."""
+    return int(stream(seed, "weights").integers(2**63))
+
+
+def load_weights(module: nn.Module, part: str, tensors: Mapping[str, Tensor]) -> None:
+    """Puts the tensors `part.*` into a module, or says which of them does not fit."""
+    for name, value in module.state_dict().items():
+        full = f"{part}.{name}"
+        if full not in tensors:
+            raise RunError(f"these weights have no {full}: they are of another network or learner")
+        if tensors[full].shape != value.shape:
+            shape, expected = list(tensors[full].shape), list(value.shape)
+            raise RunError(f"{full} is {shape}, expected {expected}: these weights are of another network or task")
+        with torch.no_grad():
+            value.copy_(tensors[full])
+
+
+class Means:
+    """The mean of each loss over the gradient steps of an update. A loss that is not finite stops the run."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, losses: Mapping[str, Tensor | float]) -> None:
+        for name, loss in losses.items():
+            value = loss if isinstance(loss, float) else loss.item()
+            if not np.isfinite(value):
+                raise NotFinite(f"{name} is {value}")
+            self._sums[name] = self._sums.get(name, 0.0) + value
+            self._counts[name] = self._counts.get(name, 0) + 1
+
+    def take(self) -> dict[str, float]:
+        return {name: total / self._counts[name] for name, total in self._sums.items()}
+
+
+class NotFinite(RunError):
+    """Learning has diverged."""

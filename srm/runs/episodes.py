@@ -1,0 +1,196 @@
+"""Episodes to replay: every demonstration, and some that the policy plays, with what the machine said of each step.
+
+`record_episodes` gives plain data for a page; it is written into a run as episodes.json.
+
+    format, task, env_id, machine
+    values     {hole: number} under which the machine paid
+    actions    {number: name} of those that were taken
+    rules      {label: text} of the machine's rules
+    episodes   a list; of each
+        kind       "demonstration" or "policy"        number   counted from 1 within its kind
+        env_id, seed (-1: not known)                  ended    False: time ran out
+        return     the task's reward in all           pay      the machine's, hindsight included
+        actions    [T]                                rewards  [step, task reward] where there was any
+        trace      what the machine said, of the steps at which anything happened (`_told`)
+        counters   [step, {counter: count before the step}], where one differs from the step before
+        signals    [T] of {signal: number}; left out where the vocabulary has none
+        holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
+        grid or pictures, as in `srm.domains.scenes`; neither if the world cannot be shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from srm.domains.captions import action_name
+from srm.domains.minigrid.compiled import compiled
+from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.record import UNKNOWN_SEED, Act, play, replay
+from srm.domains.scenes import Moment, Picture, look, look_through, tell
+from srm.domains.tasks import Task
+from srm.errors import DemonstrationError
+from srm.evaluate.explain import Amount
+from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
+from srm.machine.model import Machine
+from srm.seeding import stream
+from srm.trajectory import Demonstrations, Trajectory
+
+if TYPE_CHECKING:
+    import gymnasium
+
+FORMAT = "srm-episodes 1"
+MOST_PICTURES = 1_500_000  # bytes of rendered pictures in all: a page of 3 MB opens at once
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """One episode and what it looked like, T + 1 moments."""
+
+    kind: str
+    number: int
+    env_id: str
+    seed: int
+    trajectory: Trajectory
+    moments: Sequence[Moment]
+
+
+def record_episodes(
+    task: Task, machine: Machine, demonstrations: Demonstrations, act: Act, count: int = 10, seed: int = 0
+) -> dict[str, Any]:
+    """All demonstrations, then `count` episodes of a policy in the task's environment. The machine is a concrete one."""
+    episodes = [*_demonstrated(task, demonstrations), *_played(task, act, count, seed)]
+    values, room = machine.values(), MOST_PICTURES
+    told = []
+    for episode in episodes:
+        traced = trace(machine, task.vocabulary(), episode.trajectory, values)
+        shown, room = _within(episode.moments, room)
+        told.append(_tell_episode(machine, episode, traced) | tell(shown))
+    taken = sorted({action for episode in told for action in episode["actions"]})
+    return {
+        "format": FORMAT,
+        "task": task.name,
+        "env_id": task.env_id,
+        "machine": machine.name,
+        "values": values,
+        "actions": {action: action_name(task.words, action) for action in taken},
+        "rules": {label: str(rule) for _, rule, label in machine.rules},
+        "episodes": told,
+    }
+
+
+# Playing
+
+
+def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episode]:
+    for index, trajectory in enumerate(demonstrations.trajectories):
+        seed = demonstrations.seeds[index]
+        moments = _replayed(task, demonstrations, index) if seed != UNKNOWN_SEED else None
+        if moments is None:
+            known = task.words is MINIGRID_WORDS
+            moments = [look_through(view) if known else None for view in trajectory.views]
+        yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
+
+
+def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Moment] | None:
+    """None where the world cannot be made again as it was (another version of the package made it)."""
+    try:
+        return [look(env) for env in replay(demonstrations, index, task.environment)]
+    except DemonstrationError:
+        return None
+
+
+def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
+    env = compiled(task.environment(task.env_id))
+    seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
+    for number, world_seed in enumerate(seeds, start=1):
+        trajectory, moments = _watched(env, act, world_seed)
+        yield Episode("policy", number, task.env_id, world_seed, trajectory, moments)
+    env.close()
+
+
+def _watched(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
+    moments: list[Moment] = []
+    return play(env, act, seed, watch=lambda env: moments.append(look(env))), moments
+
+
+def _within(moments: Sequence[Moment], room: int) -> tuple[Sequence[Moment], int]:
+    """The moments, if their pictures fit into what is left of the page; and what is left then."""
+    size = sum(len(webp) for webp in {moment.webp for moment in moments if isinstance(moment, Picture)})
+    return (moments, room - size) if size <= room else ((), room)
+
+
+# Telling
+
+
+def _tell_episode(machine: Machine, episode: Episode, traced: Trace) -> dict[str, Any]:
+    trajectory, sums = episode.trajectory, total(machine, machine.values(), [traced])
+    told = {
+        "kind": episode.kind,
+        "number": episode.number,
+        "env_id": episode.env_id,
+        "seed": episode.seed,
+        "ended": trajectory.ended,
+        "return": _short(trajectory.total_reward),
+        "pay": _short(traced.pay),
+        "actions": trajectory.actions.tolist(),
+        "rewards": [[step, _short(reward)] for step, reward in enumerate(trajectory.task_reward.tolist()) if reward],
+        "trace": [_told(step) for step in traced.steps if step.happened or not step.is_idle],
+        "counters": list(_counters(traced)),
+        "holes": {row.hole or "": _short(row.amount) for row in sums.holes if row.paid},
+        "rules": {row.rule: [row.fired, _short(row.amount)] for row in sums.rules if row.fired},
+    }
+    if traced.steps[0].signals:
+        told["signals"] = [{name: _short(value) for name, value in step.signals.items()} for step in traced.steps]
+    return told
+
+
+def _told(step: TracedStep) -> dict[str, Any]:
+    """One step; what does not apply is left out."""
+    told: dict[str, Any] = {
+        "step": step.step,
+        "events": [str(happening) for happening in step.happened],
+        "rule": step.fired.rule if step.fired else None,
+        "because": _because(step.fired) if step.fired else None,
+        "pay": _tell_amount(step.pay),
+        "to": step.target if step.target != step.node else None,
+        "refused": [[reason.rule, _because(reason) or reason.guard] for reason in step.refused if not reason.holds],
+        "repaid": [
+            {"step": change.step, "before": _short(change.before), "now": _short(change.now.value)}
+            for change in step.repaid
+        ],
+    }
+    if step.repaid_at is not None:
+        told["kept"], told["repaid_at"] = _short(step.value), step.repaid_at
+    return {name: value for name, value in told.items() if value not in (None, [])}
+
+
+def _because(reason: Reason) -> str | None:
+    """The guard with its comparisons worked out; nothing where it has none and so says it all itself."""
+    return reason.in_numbers if reason.in_numbers != reason.guard else None
+
+
+def _tell_amount(amount: Amount | None) -> dict[str, Any] | None:
+    if amount is None:
+        return None
+    shares = {share.hole or "": _short(share.amount) for share in amount.shares}
+    return {
+        "value": _short(amount.value),
+        "written": amount.written,
+        "in_numbers": amount.in_numbers,
+        "shares": shares,
+    }
+
+
+def _counters(traced: Trace) -> Iterator[list[Any]]:
+    before: Mapping[str, int] = {}
+    for step in traced.steps:
+        changed = {name: count for name, count in step.counters.items() if before.get(name) != count}
+        if changed:
+            yield [step.step, changed]
+        before = step.counters
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

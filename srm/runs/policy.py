@@ -1,0 +1,110 @@
+"""The policy that a run of `srm train` or `srm learn` has reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from srm.domains.envs import Worlds
+from srm.domains.record import play, record
+from srm.domains.tasks import Task, find_task
+from srm.errors import RunError
+from srm.rl.actor import Actor
+from srm.rl.learner import load_weights
+from srm.rl.make import LearnerConfig
+from srm.rl.nn.nets import Net
+from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
+from srm.runs.run import settings_of
+from srm.trajectory import Demonstrations
+
+TRIES = 25  # worlds in a row that a policy may fail when it shows how a task is done
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What was trained, with what network, and its weights."""
+
+    folder: Path
+    task: str
+    learning: LearnerConfig
+    path: Path
+    tensors: Mapping[str, Tensor]
+    given: Task | None = None  # the task itself, where Python handed it over
+
+    def environment(self, name: str | None) -> Task:
+        """Where the policy can be tried: where it was trained, or another environment of the same task."""
+        if name is None:
+            return self._trained_on
+        task = find_task(name)
+        self.refuse_other(task, name)
+        return task
+
+    def refuse_other(self, task: Task, name: str) -> None:
+        """Another task than that of the policy."""
+        trained = self._trained_on
+        if task.name != trained.name:
+            raise RunError(
+                f"{name} is of the task {task.name}, but the policy of {self.folder} was trained on {trained.name}; "
+                f"choose an environment of {trained.name} (`srm tasks` lists them)"
+            )
+
+    @property
+    def _trained_on(self) -> Task:
+        return self.given or find_task(self.task)
+
+    def net(self, worlds: Worlds) -> Net:
+        """The policy's network for worlds of the same kind."""
+        net = self.learning.make_net(worlds)
+        try:
+            load_weights(net, "net", self.tensors)
+        except RunError as problem:
+            raise RunError(f"{self.path}: {problem}") from None
+        return net
+
+
+def read_policy(folder: Path, task: Task | None = None) -> Trained:
+    """From the end of a run or, if it is not finished, from its last checkpoint."""
+    settings = settings_of(folder)
+    path = policy_file(folder)
+    try:
+        weights, _ = read_weights(path)
+    except RunError as problem:
+        other = (
+            f"; delete it for {checkpoints(folder)[-1]} to be used"
+            if path.name == POLICY and checkpoints(folder)
+            else ""
+        )
+        raise RunError(f"{problem}{other}") from None
+    tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
+    return Trained(folder, settings.task, settings.learning, path, tensors, task)
+
+
+def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:
+    """`count` episodes in which the policy of a run succeeds; those it fails are left out."""
+    trained = read_policy(folder)
+    task = trained.environment(name)
+    worlds = task.make_worlds(1, seed)
+    actor = Actor(trained.net(worlds), seed)
+    worlds.close()
+    missed = 0
+
+    def expert(env: Any) -> list[int] | None:
+        nonlocal missed
+        played = play(env, actor, env.unwrapped.np_random_seed)  # the world it was just reset to
+        if played.ended and played.total_reward > 0:
+            missed = 0
+            return played.actions.tolist()
+        missed += 1
+        if missed == TRIES:
+            raise RunError(
+                f"{folder}: its policy has not solved {TRIES} worlds of {task.env_id} in a row; "
+                "train it further with --resume and more --frames, or leave --from-run out for the expert"
+            )
+        return None
+
+    return record(replace(task, expert=expert), count, seed)

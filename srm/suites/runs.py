@@ -1,0 +1,164 @@
+"""The runs of a suite: one curve with one seed each, in a folder OUT/CURVE/seedS with what it printed in OUT/CURVE/seedS.log.
+
+Nothing but these folders says how far a suite is, so that it can be killed at any moment and started again: a run with a summary
+is finished, one with a checkpoint goes on from it, and any other begins.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from srm.errors import RunError
+from srm.runs.folder import CONFIG, LEARNT, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
+from srm.suites.suite import CurveCommand, Suite
+
+SUITE_FILE = "suite.json"
+_TAIL = 16_384  # bytes: many rows of a log
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """One curve with one seed."""
+
+    curve: str
+    seed: int
+    words: tuple[str, ...]  # of the command: verb, task, flags; without --seed and -o
+    frames: int  # to be played
+    folder: Path
+    needs: Path | None = None  # the folder of the run whose machine pays this one, or whose policy it begins with
+
+    def __str__(self) -> str:
+        return f"{self.curve} seed {self.seed}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    @property
+    def finished(self) -> bool:
+        return (self.folder / SUMMARY).exists()
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The last row of a run's log."""
+
+    frames: int = 0
+    seconds: float = 0.0
+    mean_return: float | None = None
+
+
+def runs_of(suite: Suite, out: Path, seeds: int) -> tuple[SuiteRun, ...]:
+    """Seed by seed, so that every curve has a first line before any has a second; of a seed, what others need comes first."""
+    needed = {curve.needs for curve in suite.curves.values()}
+    curves = sorted(suite.curves.values(), key=lambda curve: curve.name not in needed)
+    return tuple(_run(curve, seed, out) for seed in range(seeds) for curve in curves)
+
+
+def _run(curve: CurveCommand, seed: int, out: Path) -> SuiteRun:
+    def folder(name: str) -> Path:
+        return out / name / f"seed{seed}"
+
+    if curve.verb == "learn" and "--cores" not in curve.words:
+        curve = curve.with_value("--cores", "1")  # the others have work for the rest
+    needs = folder(curve.needs) if curve.needs else None
+    for flag, name in curve.learnt.items():
+        curve = curve.with_value(flag, str(folder(name) / LEARNT if flag == "--reward" else folder(name)))
+    return SuiteRun(curve.name, seed, curve.words, curve.frames, folder(curve.name), needs)
+
+
+def command_of(run: SuiteRun, root: Path = Path()) -> list[str]:
+    """The command that begins a run below `root`, or goes on with it; what has not been saved yet is thrown away."""
+    folder = root / run.folder
+    if checkpoints(folder):
+        return [run.words[0], "--resume", str(run.folder)]
+    if (folder / CONFIG).exists():
+        shutil.rmtree(folder)
+    for part in folder.parent.glob(f".{folder.name}.*.part"):
+        shutil.rmtree(part)
+    return [*run.words, "--seed", str(run.seed), "-o", str(run.folder)]
+
+
+def reached(run: SuiteRun) -> Reached:
+    """How far a run is; nothing, if its log is damaged: that is for the run itself to refuse."""
+    try:
+        with (run.folder / LOG).open("rb") as file:
+            head = file.readline()
+            file.seek(max(len(head), file.seek(0, os.SEEK_END) - _TAIL))
+            tail = file.read()
+        lines = tail.decode().split("\n")[:-1]  # what follows the last end of line is torn
+        if not lines:
+            return Reached()
+        values = dict(zip(*csv.reader([head.decode().strip(), lines[-1]]), strict=False))
+        frames, seconds, mean = int(values["frames"]), float(values["seconds"]), values.get("return")
+        if not (0 <= frames < 1 << 63 and math.isfinite(seconds)):
+            return Reached()
+        return Reached(frames, seconds, float(mean) if mean else None)
+    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+        return Reached()
+
+
+def last_line(run: SuiteRun) -> str:
+    """What a run printed last: why it failed."""
+    try:
+        lines = run.log.read_text(errors="replace").split("\n")
+    except OSError:
+        lines = []
+    printed = [line.strip() for line in lines if line.strip() and not line.startswith("$ ")]
+    return printed[-1] if printed else "it printed nothing"
+
+
+@contextmanager
+def claimed(suite: Suite, out: Path) -> Iterator[None]:
+    """The folder of a suite, which nobody else runs meanwhile and which holds no runs of other commands."""
+    if (out / CONFIG).exists():
+        raise RunError(f"{out} is a single run; give the suite another -o")
+    out.mkdir(parents=True, exist_ok=True)
+    handle = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(f"{out} is being written by another `srm suite`") from None
+        for folder in (folder for name in suite.curves for folder in (out / name).glob("seed*/")):
+            if not (folder / SUMMARY).exists():
+                refuse_kept(folder)
+        commands = {**_refuse_others(suite, out), **{name: curve.command for name, curve in suite.curves.items()}}
+        about = {"name": suite.name, "title": suite.title, "scale": suite.scale, "curves": commands}
+        write_bytes(out / SUITE_FILE, as_json(about).encode())
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:
+    """The commands of earlier; refuses a curve that has runs of another command than now."""
+    before = _earlier_commands(out / SUITE_FILE)
+    for name, curve in suite.curves.items():
+        if before.get(name, curve.command) != curve.command and any((out / name).glob("seed*/")):
+            raise RunError(
+                f"{out / name} holds runs of `{before[name]}`, and now it is `{curve.command}`; "
+                "choose another -o, or delete that folder"
+            )
+    return {name: command for name, command in before.items() if (out / name).exists()}
+
+
+def _earlier_commands(path: Path) -> dict[str, str]:
+    try:
+        commands = json.loads(path.read_text())["curves"]
+        if not isinstance(commands, dict) or not all(isinstance(command, str) for command in commands.values()):
+            raise TypeError
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise RunError(f"{path} cannot be read; delete it, or choose another -o") from None
+    return commands

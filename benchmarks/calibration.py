@@ -107,18 +107,18 @@ def draw_case(rng: np.random.Generator) -> Case:
 
 
 class BellWords:
-    """Reads views of three numbers: whether the bell rang, whether somebody knocked, and the height."""
+    """Reads observations of three numbers: whether the bell rang, whether somebody knocked, and the height."""
 
     words = WORDS
 
     def read(self, rollout: Rollout) -> Events:
         after = rollout.after()
-        world, step, event = np.nonzero(np.moveaxis(after[..., :2] > 0, 0, 1))
+        env, step, event = np.nonzero(np.moveaxis(after[..., :2] > 0, 0, 1))
         return Events(
             rollout.steps,
-            rollout.worlds,
+            rollout.envs,
             step.astype(np.int32),
-            world.astype(np.int32),
+            env.astype(np.int32),
             event.astype(np.int16),
             np.zeros((len(step), 0), np.int32),
             after[..., 2:].astype(np.float64),
@@ -127,15 +127,15 @@ class BellWords:
 
 def draw_rollout(rng: np.random.Generator) -> Rollout:
     act = rng.choice(3, p=(0.3, 0.2, 0.5), size=(STEPS + 1, ENVS))
-    views = np.stack([act == 0, act == 1, rng.random(act.shape)], axis=-1).astype(np.float64)
+    observations = np.stack([act == 0, act == 1, rng.random(act.shape)], axis=-1).astype(np.float64)
     nothing = np.zeros((STEPS, ENVS))
-    ended = rng.random((STEPS, ENVS)) < 0.1
+    terminated = rng.random((STEPS, ENVS)) < 0.1
     return Rollout(
-        views,
+        observations,
         np.zeros((STEPS, ENVS), np.int64),
         np.zeros((STEPS + 1, ENVS, 0), np.int16),
         nothing.astype(np.float32),
-        ended,
+        terminated,
         nothing > 0,
         nothing == 0,
     )
@@ -167,15 +167,15 @@ def labelled(side: EvidenceSide, log_prob: np.ndarray, truth: Floats, rng: np.ra
     """Every step demonstrated with probability D under the truth, or else played; each weighs 1."""
     pay = np.zeros(log_prob.shape)
     entries = side.residual.entries
-    pay[entries.step, entries.world] = side.pay(truth[None, :-1])[0]
+    pay[entries.step, entries.env] = side.pay(truth[None, :-1])[0]
     probability = 1 / (1 + np.exp(truth[-1] + log_prob - pay))
     sign = np.where(rng.random(pay.shape) < probability, 1.0, -1.0)
     silent = np.ones(pay.shape, np.bool_)
-    silent[entries.step, entries.world] = False
+    silent[entries.step, entries.env] = False
     return StepLikelihood(
         np.arange(len(entries)),
-        log_prob[entries.step, entries.world],
-        sign[entries.step, entries.world],
+        log_prob[entries.step, entries.env],
+        sign[entries.step, entries.env],
         np.ones(len(entries)),
         log_prob[silent],
         sign[silent],

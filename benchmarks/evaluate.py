@@ -1,6 +1,6 @@
 """What evaluating machines costs, as ratios measured in one run on one core: `OMP_NUM_THREADS=1 python benchmarks/evaluate.py`.
 
-Rollouts of 128 steps x 64 worlds of the three tasks; half of the worlds are played at random by EnvPool, half are demonstrations
+Rollouts of 128 steps x 64 envs of the three tasks; half of the envs are played at random by EnvPool, half are demonstrations
 of the expert laid one after another, so that every rule fires somewhere. All times are of the processor, taken in turn
 over several rounds, and the median is shown, so that a ratio holds on a busy machine too.
 
@@ -50,35 +50,40 @@ CASES = (("doorkey", "doorkey"), ("keycorridor", "keycorridor"), ("obstructedmaz
 # Rollouts
 
 
-def random_rollout(task: Task, worlds: int) -> Rollout:
-    pool = task.make_worlds(worlds, seed=0)
-    actions = stream(0, "actions").integers(7, size=(STEPS, worlds))
+def random_rollout(task: Task, envs: int) -> Rollout:
+    pool = task.make_envs(envs, seed=0)
+    actions = stream(0, "actions").integers(7, size=(STEPS, envs))
     rollout = gather(*pool.reset(), list(actions), [pool.step(row) for row in actions])
     pool.close()
     return rollout
 
 
-def shown_rollout(demonstrations: Demonstrations, worlds: int) -> Rollout:
-    """Each world plays one demonstration after another, and spends a step on resetting between them."""
+def shown_rollout(demonstrations: Demonstrations, envs: int) -> Rollout:
+    """Each env plays one demonstration after another, and spends a step on resetting between them."""
     rng, columns = stream(0, "demonstrations"), []
-    for _ in range(worlds):
+    for _ in range(envs):
         rows: list[tuple[np.ndarray, np.ndarray, int, bool, bool]] = []
         while len(rows) <= STEPS:
             episode = demonstrations.trajectories[rng.integers(len(demonstrations))]
             last = episode.steps - 1
             rows += [
-                (episode.views[t], episode.places[t], int(episode.actions[t]), t == last, True) for t in range(last + 1)
+                (episode.observations[t], episode.poses[t], int(episode.actions[t]), t == last, True)
+                for t in range(last + 1)
             ]
-            rows.append((episode.views[-1], episode.places[-1], 0, False, False))
+            rows.append((episode.observations[-1], episode.poses[-1], 0, False, False))
         columns.append(rows[: STEPS + 1])
-    views, places = (np.stack([np.stack([row[part] for row in rows]) for rows in columns], axis=1) for part in (0, 1))
-    actions, ended, real = (np.array([[row[part] for row in rows[:-1]] for rows in columns]).T for part in (2, 3, 4))
-    nothing = np.zeros((STEPS, worlds), np.float32)
-    return Rollout(views, actions, places, nothing, ended, nothing > 0, real)
+    observations, poses = (
+        np.stack([np.stack([row[part] for row in rows]) for rows in columns], axis=1) for part in (0, 1)
+    )
+    actions, terminated, valid = (
+        np.array([[row[part] for row in rows[:-1]] for rows in columns]).T for part in (2, 3, 4)
+    )
+    nothing = np.zeros((STEPS, envs), np.float32)
+    return Rollout(observations, actions, poses, nothing, terminated, nothing > 0, valid)
 
 
 def side_by_side(left: Rollout, right: Rollout) -> Rollout:
-    names = ("views", "actions", "places", "task_reward", "ended", "cut", "real")
+    names = ("observations", "actions", "poses", "task_reward", "terminated", "truncated", "valid")
     return Rollout(**{name: np.concatenate([getattr(left, name), getattr(right, name)], axis=1) for name in names})
 
 
@@ -112,7 +117,7 @@ class Case:
 
     @property
     def over(self) -> np.ndarray:
-        return self.rollout.ended | self.rollout.cut
+        return self.rollout.terminated | self.rollout.truncated
 
     def pipeline(self, count: int, coefficients: bool) -> Callable[[], object]:
         """From the rollout to pay under `count` assignments."""
@@ -134,7 +139,7 @@ class Case:
         from srm.rl.make import LearnerConfig
 
         torch.set_num_threads(1)
-        learner = LearnerConfig().make(self.task.make_worlds(WORLDS, seed=0), seed=0)
+        learner = LearnerConfig().make(self.task.make_envs(WORLDS, seed=0), seed=0)
         batch = learner.collect()  # a learner learns from what it played itself; its size is the same
         return lambda: learner.update(batch, batch.rollout.task_reward)
 
@@ -142,14 +147,14 @@ class Case:
         words, events = self.program.words, self.task.vocabulary().read(self.rollout)
         values = dict(zip(self.program.machine.hole_names, self.assignments(1)[0].tolist(), strict=True))
         walks = [Walk(self.program.machine, words, values) for _ in range(WORLDS)]
-        return lambda: pay_rollout(walks, words, events, self.over, self.rollout.real)
+        return lambda: pay_rollout(walks, words, events, self.over, self.rollout.valid)
 
     def from_events(self, count: int) -> Callable[[], object]:
         """From events to pay, as the reference and other tools have it."""
         events, holes = self.task.vocabulary().read(self.rollout), self.assignments(count)
 
         def run() -> object:
-            residual, _ = symbolic.read(self.program, events, self.over, self.rollout.real)
+            residual, _ = symbolic.read(self.program, events, self.over, self.rollout.valid)
             return batched.pay(residual, holes)
 
         return run
@@ -199,17 +204,17 @@ def peer(case: Case) -> Callable[[], object] | None:
         [{event[name.upper()] for name in happened} for happened in step]
         for step in happenings(case.task.vocabulary().read(case.rollout), words)
     ]
-    adapter, over, real = RmToCrmAdapter(Peer(event)), case.over.tolist(), case.rollout.real.tolist()
+    adapter, over, valid = RmToCrmAdapter(Peer(event)), case.over.tolist(), case.rollout.valid.tolist()
 
     def run() -> list[list[float]]:
         pay = [[0.0] * WORLDS for _ in range(STEPS)]
-        for world in range(WORLDS):
+        for env in range(WORLDS):
             node, counts = adapter.u_0, adapter.c_0
             for step in range(STEPS):
-                if real[step][world] and node not in adapter.F:
-                    node, counts, reward = adapter.transition(node, counts, told[step][world])
-                    pay[step][world] = reward(None, None, None)
-                if over[step][world]:
+                if valid[step][env] and node not in adapter.F:
+                    node, counts, reward = adapter.transition(node, counts, told[step][env])
+                    pay[step][env] = reward(None, None, None)
+                if over[step][env]:
                     node, counts = adapter.u_0, adapter.c_0
         return pay
 
@@ -229,7 +234,7 @@ def tell(label: str, ratio: float, aim: float | None = None, *, upwards: bool = 
 
 
 def measure(case: Case) -> None:
-    entries = symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.real)[
+    entries = symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.valid)[
         0
     ].entries
     print(
@@ -255,7 +260,7 @@ def measure_peer(case: Case) -> None:
         return
     values = np.array([list(case.program.machine.values().values())])
     ours = batched.pay(
-        symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.real)[0], values
+        symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.valid)[0], values
     )
     assert np.array_equal(ours.dense()[0], other()), "both must pay the same"
     one, few, slow = in_turn(case.from_events(1), case.from_events(FEW), other, rounds=5)
@@ -266,7 +271,7 @@ def measure_peer(case: Case) -> None:
 
 def main() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    print(f"{STEPS} steps x {WORLDS} worlds, processor time on one core, median of {ROUNDS} rounds\n")
+    print(f"{STEPS} steps x {WORLDS} envs, processor time on one core, median of {ROUNDS} rounds\n")
     for task, machine in CASES:
         measure(make_case(task, machine))
     measure_peer(make_case("keycorridor", "keycorridor_rm"))

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from srm.domains.envs import Worlds, gather, make_worlds
+from srm.domains.envs import Envs, gather, make_envs
 from srm.domains.minigrid.events import MiniGrid
 from srm.seeding import stream
 from srm.trajectory import Rollout
@@ -25,9 +25,9 @@ CASES = (
 )
 
 
-def play(worlds: Worlds, actions: np.ndarray) -> Rollout:
-    views, places = worlds.reset()
-    return gather(views, places, actions, [worlds.step(row) for row in actions])
+def play(envs: Envs, actions: np.ndarray) -> Rollout:
+    observations, poses = envs.reset()
+    return gather(observations, poses, actions, [envs.step(row) for row in actions])
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -38,19 +38,19 @@ def seconds(work: Callable[[], object]) -> float:
 
 def measure(env_id: str, target: str | None) -> tuple[float, float]:
     """Seconds of stepping a rollout, and of reading its events."""
-    worlds, vocabulary = make_worlds(env_id, WORLDS, seed=0), MiniGrid(target)
+    envs, vocabulary = make_envs(env_id, WORLDS, seed=0), MiniGrid(target)
     actions = stream(0, "actions").integers(7, size=(STEPS, WORLDS))
-    rollout = play(worlds, actions)
+    rollout = play(envs, actions)
     vocabulary.read(rollout)  # compiles, once per machine
     stepping, reading = [], []
     for _ in range(ROUNDS):
-        stepping.append(seconds(lambda: play(worlds, actions)))
+        stepping.append(seconds(lambda: play(envs, actions)))
         reading.append(seconds(lambda: vocabulary.read(rollout)))
     return median(stepping), median(reading)
 
 
 def main() -> None:
-    print(f"{STEPS} steps x {WORLDS} worlds, median of {ROUNDS} rounds")
+    print(f"{STEPS} steps x {WORLDS} envs, median of {ROUNDS} rounds")
     print(f"{'environment':34}{'stepping':>12}{'reading':>12}{'ratio':>9}")
     for env_id, target in CASES:
         stepping, reading = measure(env_id, target)

@@ -25,7 +25,7 @@ def measure(env_id: str, seeds: int) -> str:
         actions = task.expert(env)
         if actions is not None:
             episodes.append(play_actions(env, actions, seed))
-    solved = [episode for episode in episodes if episode.ended and episode.total_reward > 0]
+    solved = [episode for episode in episodes if episode.terminated and episode.total_reward > 0]
     steps = [episode.steps for episode in solved]
     returns = mean(episode.total_reward for episode in solved)
     return (

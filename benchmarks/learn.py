@@ -50,7 +50,7 @@ def problem() -> concretizer.InferenceProblem:
 
 
 def learner() -> Any:
-    return LEARNER.make(TASK.make_worlds(LEARNER.ppo.num_envs, SEED), SEED)
+    return LEARNER.make(TASK.make_envs(LEARNER.ppo.num_envs, SEED), SEED)
 
 
 class Timed:
@@ -115,7 +115,7 @@ def estimators(draws: int = 200) -> None:
         inner.learn(index, rollout, residual, batch.log_prob, demonstrated_log_prob, CONFIG.warm_up_effort)
     sides = [
         concretizer.SamplerSide(
-            residual, follow(inner.net, source, np.ones(source.worlds, np.bool_)).f.double().numpy(), source.real
+            residual, follow(inner.net, source, np.ones(source.envs, np.bool_)).f.double().numpy(), source.valid
         )
         for residual, source in ((inner.demonstration, inner.demonstrated), (residual, rollout))
     ]

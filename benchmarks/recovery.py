@@ -3,7 +3,7 @@
     P problems   M demonstrations   S draws   H holes
 
 A method is a likelihood, and behind a colon the `temper` of its steps if it is not the default: `both`, `steps:30`. `exact` is the likelihood
-that these experts do follow, exp(pay) / Z with Z by dynamic programming; nobody has it outside such worlds, and it is here as the
+that these experts do follow, exp(pay) / Z with Z by dynamic programming; nobody has it outside such envs, and it is here as the
 reference. `importance` is the same with Z by importance weights over the play: what `trajectories` replaced.
 """
 
@@ -146,7 +146,7 @@ def draw_problem(rng: np.random.Generator, demonstrations: int, steps: int) -> P
     """One whose first demonstration shows an event: inference refuses demonstrations that show none. One in a hundred does not."""
     while True:
         problem = Problem.draw(rng, demonstrations, steps)
-        if (problem.demonstrated.views[1:, 0] > 0).any():
+        if (problem.demonstrated.observations[1:, 0] > 0).any():
             return problem
 
 

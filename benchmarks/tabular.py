@@ -74,15 +74,15 @@ class TabularWords:
 
     def read(self, rollout: Rollout) -> Events:
         kind = rollout.after()  # [T, B]
-        world, step = np.nonzero((kind > 0).T & rollout.real.T)
+        world, step = np.nonzero((kind > 0).T & rollout.valid.T)
         return Events(
             rollout.steps,
-            rollout.worlds,
+            rollout.envs,
             step.astype(np.int32),
             world.astype(np.int32),
             (kind[step, world] - 1).astype(np.int16),
             np.zeros((len(step), 0), np.int32),
-            np.zeros((rollout.steps, rollout.worlds, 0)),
+            np.zeros((rollout.steps, rollout.envs, 0)),
         )
 
 
@@ -153,15 +153,15 @@ class Grid:
             states.append(state)
             actions.append(action)
         shape = (self.steps, episodes)
-        cut = np.zeros(shape, np.bool_)
-        cut[-1] = True
+        truncated = np.zeros(shape, np.bool_)
+        truncated[-1] = True
         rollout = Rollout(
             self.kind[np.array(states) % CELLS],
             np.array(actions, np.int64),
             np.zeros((self.steps + 1, episodes, 0), np.int16),
             np.zeros(shape, np.float32),
             np.zeros(shape, np.bool_),
-            cut,
+            truncated,
             np.ones(shape, np.bool_),
         )
         return rollout, begun
@@ -197,13 +197,13 @@ class Problem:
         """The same with fewer demonstrations."""
         shown, chosen = self.demonstrated, slice(demonstrations)
         fewer = Rollout(
-            shown.views[:, chosen],
+            shown.observations[:, chosen],
             shown.actions[:, chosen],
-            shown.places[:, chosen],
+            shown.poses[:, chosen],
             shown.task_reward[:, chosen],
-            shown.ended[:, chosen],
-            shown.cut[:, chosen],
-            shown.real[:, chosen],
+            shown.terminated[:, chosen],
+            shown.truncated[:, chosen],
+            shown.valid[:, chosen],
         )
         play = Play(self.play.rollout, self.play.log_prob, self.play.demonstrated_log_prob[:, chosen])
         return Problem(self.grid, self.holes, fewer, self.begun[chosen], play)

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from srm.domains.envs import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_worlds
+from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, ShowPose, gather, make_envs
 from srm.domains.tasks import find_task
 from srm.evaluate.payer import Payer
 from srm.machine.language.parse import find_machine
@@ -39,7 +39,7 @@ from srm.rl.ppo import Ppo, PpoConfig
 from srm.trajectory import Rollout
 
 ENV = "MiniGrid-DoorKey-8x8-v0"
-# The policies hold still: what one has learnt decides how many views differ, and so how much there is to compute.
+# The policies hold still: what one has learnt decides how many observations differ, and so how much there is to compute.
 CONFIG = PpoConfig(num_envs=64, num_steps=128, epochs=4, minibatches=8, learning_rate=1e-12)
 FRAMES = CONFIG.num_envs * CONFIG.num_steps
 IDS = NetConfig(cells="ids")
@@ -68,8 +68,8 @@ class TorchCnn(nn.Module):
 # Contenders: each returns a function that does one round and the frames of a round
 
 
-def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], int]:
-    learner = Ppo(worlds, kind, net, CONFIG, seed=0)
+def ours(kind: Kind, net: NetConfig, envs: Any) -> tuple[Callable[[], None], int]:
+    learner = Ppo(envs, kind, net, CONFIG, seed=0)
 
     def round() -> None:
         batch = learner.collect()
@@ -80,7 +80,7 @@ def ours(kind: Kind, net: NetConfig, worlds: Any) -> tuple[Callable[[], None], i
 
 def our_gradients(kind: Kind, net: NetConfig, *, shared: bool) -> tuple[Callable[[], None], int]:
     """The passes of an update, on minibatches that lie ready, with nothing else. Not `shared`: every step is computed by itself."""
-    learner = Ppo(make_worlds(ENV, CONFIG.num_envs, seed=0), kind, net, CONFIG, seed=0)
+    learner = Ppo(make_envs(ENV, CONFIG.num_envs, seed=0), kind, net, CONFIG, seed=0)
     batch = learner.collect()
     minibatches = list(Minibatches(batch, 1).epoch(CONFIG.minibatches, np.random.default_rng(0)))
     if not shared:
@@ -114,8 +114,8 @@ def torch_gradients() -> tuple[Callable[[], None], int]:
     return round, FRAMES
 
 
-def sb3(worlds: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
-    agent = sb3_agent(Sb3Worlds(worlds), recurrent, CONFIG, seed=0)
+def sb3(envs: Any, recurrent: bool) -> tuple[Callable[[], None], int]:
+    agent = sb3_agent(Sb3Worlds(envs), recurrent, CONFIG, seed=0)
     return lambda: agent.learn(FRAMES, reset_num_timesteps=False), FRAMES
 
 
@@ -158,11 +158,11 @@ def sb3_agent(vector: Any, recurrent: bool, config: PpoConfig, seed: int, one_ho
 
 
 class Sb3Worlds:
-    """Our worlds as a vector environment of Stable-Baselines3, paid by `pay` step by step."""
+    """Our envs as a vector environment of Stable-Baselines3, paid by `pay` step by step."""
 
     def __new__(
         cls,
-        worlds: Any,
+        envs: Any,
         pay: Callable[[Rollout], np.ndarray] = lambda rollout: rollout.task_reward,
         watch: Callable[[Rollout], None] = lambda rollout: None,
     ) -> Any:
@@ -170,29 +170,29 @@ class Sb3Worlds:
 
         class Vector(VecEnv):
             def __init__(self) -> None:
-                space = gymnasium.spaces.Box(0, 255, worlds.view_shape, np.uint8)
-                super().__init__(worlds.count, space, gymnasium.spaces.Discrete(worlds.actions))
+                space = gymnasium.spaces.Box(0, 255, envs.observation_shape, np.uint8)
+                super().__init__(envs.count, space, gymnasium.spaces.Discrete(envs.actions))
 
             def reset(self) -> np.ndarray:
-                self.before = worlds.reset()
+                self.before = envs.reset()
                 return self.before[0]
 
             def step_async(self, actions: np.ndarray) -> None:
                 self.actions = actions
 
             def step_wait(self) -> Any:
-                step = worlds.step(self.actions)
+                step = envs.step(self.actions)
                 rollout = gather(*self.before, [self.actions], [step])
-                self.before = (step.views, step.places)
+                self.before = (step.observations, step.poses)
                 watch(rollout)
-                infos: list[dict[str, Any]] = [{} for _ in range(worlds.count)]
-                return step.views, pay(rollout)[0].astype(np.float32), step.ended | step.cut, infos
+                infos: list[dict[str, Any]] = [{} for _ in range(envs.count)]
+                return step.observations, pay(rollout)[0].astype(np.float32), step.terminated | step.truncated, infos
 
             def close(self) -> None:
-                worlds.close()
+                envs.close()
 
             def get_attr(self, name: str, indices: Any = None) -> list[Any]:
-                return [None] * worlds.count
+                return [None] * envs.count
 
             def set_attr(self, name: str, value: Any, indices: Any = None) -> None:
                 pass
@@ -201,14 +201,14 @@ class Sb3Worlds:
                 return []
 
             def env_is_wrapped(self, wrapper: Any, indices: Any = None) -> list[bool]:
-                return [False] * worlds.count
+                return [False] * envs.count
 
         return Vector()
 
 
-def minigrid_worlds() -> GymnasiumWorlds:
-    vector = gymnasium.make_vec(ENV, CONFIG.num_envs, vectorization_mode="sync", wrappers=[ShowPlace])
-    return GymnasiumWorlds(vector, seed=0, env_id=ENV)
+def minigrid_worlds() -> GymnasiumEnvs:
+    vector = gymnasium.make_vec(ENV, CONFIG.num_envs, vectorization_mode="sync", wrappers=[ShowPose])
+    return GymnasiumEnvs(vector, seed=0, env_id=ENV)
 
 
 def measure(contenders: dict[str, tuple[Callable[[], None], int]], rounds: int) -> dict[str, float]:
@@ -226,16 +226,16 @@ def measure(contenders: dict[str, tuple[Callable[[], None], int]], rounds: int) 
 class Clock:
     """Watches rollouts until the last hundred episodes have returned so much."""
 
-    def __init__(self, level: float, worlds: int) -> None:
-        self.level, self.book, self.recent = level, EpisodeBook(worlds), Recent()
+    def __init__(self, level: float, envs: int) -> None:
+        self.level, self.book, self.recent = level, EpisodeBook(envs), Recent()
         self.start, self.frames, self.episodes = time.process_time(), 0, 0
         self.reached: str | None = None
 
     def watch(self, rollout: Rollout) -> None:
-        ended = self.book.read(rollout)
-        self.recent.add(ended)
-        self.frames += int(rollout.real.sum())
-        self.episodes += len(ended)
+        terminated = self.book.read(rollout)
+        self.recent.add(terminated)
+        self.frames += int(rollout.valid.sum())
+        self.episodes += len(terminated)
         if self.reached is None and self.episodes >= 100 and self.recent.means()["return"] >= self.level:
             self.reached = f"{time.process_time() - self.start:6.1f} s  {self.frames:>9,} frames"
 
@@ -244,22 +244,22 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
     task = find_task("DoorKey-8x8")
     for seed in range(seeds):
         for name in ("ours", "SB3, one-hot cells", "SB3"):
-            worlds, clock = task.make_worlds(PpoConfig().num_envs, seed), Clock(level, PpoConfig().num_envs)
+            envs, clock = task.make_envs(PpoConfig().num_envs, seed), Clock(level, PpoConfig().num_envs)
             pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
             if name == "ours":
-                learner = Ppo(worlds, "cnn", NetConfig(), PpoConfig(), seed)
+                learner = Ppo(envs, "cnn", NetConfig(), PpoConfig(), seed)
                 for round in train(learner, lambda batch, pay=pay: pay(batch.rollout), most):
                     clock.watch(round.rollout)
                     if clock.reached:
                         break
             else:
                 agent = sb3_agent(
-                    Sb3Worlds(worlds, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
+                    Sb3Worlds(envs, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
                 )
                 while not clock.reached and clock.frames < most:
                     agent.learn(PpoConfig().num_envs * PpoConfig().num_steps, reset_num_timesteps=False)
             print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
-            worlds.close()
+            envs.close()
 
 
 def main() -> None:
@@ -278,27 +278,27 @@ def main() -> None:
         seconds_to(arguments.seconds_to, arguments.seeds, arguments.most)
         return
 
-    def own() -> Worlds:
-        return make_worlds(ENV, CONFIG.num_envs, seed=0)
+    def own() -> Envs:
+        return make_envs(ENV, CONFIG.num_envs, seed=0)
 
-    def pool() -> Worlds:
-        return EnvPoolWorlds(ENV, CONFIG.num_envs, seed=0)
+    def pool() -> Envs:
+        return EnvPoolEnvs(ENV, CONFIG.num_envs, seed=0)
 
     contenders = {
         "PPO CNN": ours("cnn", IDS, own()),
         "PPO CNN, one-hot cells": ours("cnn", NetConfig(), own()),
-        "PPO CNN, EnvPool worlds": ours("cnn", IDS, pool()),
+        "PPO CNN, EnvPool envs": ours("cnn", IDS, pool()),
         "gradients of the CNN, ours": our_gradients("cnn", IDS, shared=False),
         "gradients of the CNN, ours, shared": our_gradients("cnn", IDS, shared=True),
         "gradients of the CNN, torch": torch_gradients(),
         "PPO LSTM": ours("lstm", IDS, own()),
         "SB3 PPO CNN": sb3(own(), recurrent=False),
-        "SB3 PPO CNN, EnvPool worlds": sb3(pool(), recurrent=False),
+        "SB3 PPO CNN, EnvPool envs": sb3(pool(), recurrent=False),
         "SB3 RecurrentPPO": sb3(own(), recurrent=True),
     }
     if not arguments.skip_slow:
-        contenders["SB3 PPO CNN, minigrid worlds"] = sb3(minigrid_worlds(), recurrent=False)
-        contenders["SB3 RecurrentPPO, minigrid worlds"] = sb3(minigrid_worlds(), recurrent=True)
+        contenders["SB3 PPO CNN, minigrid envs"] = sb3(minigrid_worlds(), recurrent=False)
+        contenders["SB3 RecurrentPPO, minigrid envs"] = sb3(minigrid_worlds(), recurrent=True)
     speed = measure(contenders, arguments.rounds)
     for name, frames in speed.items():
         print(f"{name:<36} {frames:>9,.0f} frames/s")
@@ -307,11 +307,11 @@ def main() -> None:
         ("PPO CNN", "gradients of the CNN, ours, shared"),
         ("PPO CNN", "gradients of the CNN, torch"),
         ("PPO CNN", "SB3 PPO CNN"),
-        ("PPO CNN, EnvPool worlds", "SB3 PPO CNN, EnvPool worlds"),
-        ("PPO CNN", "SB3 PPO CNN, minigrid worlds"),
+        ("PPO CNN, EnvPool envs", "SB3 PPO CNN, EnvPool envs"),
+        ("PPO CNN", "SB3 PPO CNN, minigrid envs"),
         ("PPO LSTM", "PPO CNN"),
         ("PPO LSTM", "SB3 RecurrentPPO"),
-        ("PPO LSTM", "SB3 RecurrentPPO, minigrid worlds"),
+        ("PPO LSTM", "SB3 RecurrentPPO, minigrid envs"),
     ):
         if other in speed:
             print(f"{mine} / {other}: {speed[mine] / speed[other]:.2f}")

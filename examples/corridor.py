@@ -68,20 +68,20 @@ WORDS = Words(
 
 
 class CorridorWords:
-    """What happened, from the views before and after each step."""
+    """What happened, from the observations before and after each step."""
 
     words = WORDS
 
     def read(self, rollout: Rollout) -> Events:
-        before, after = rollout.views[:-1], rollout.after()  # [T, B, 2]
-        lit = (before[..., 1] == 0) & (after[..., 1] == 1) & rollout.real
-        door = (after[..., 0] == 1) & (after[..., 1] == 1) & rollout.real
-        world, step, event = np.nonzero(np.stack([lit.T, door.T], axis=-1))  # sorted by world, step, event
+        before, after = rollout.observations[:-1], rollout.after()  # [T, B, 2]
+        lit = (before[..., 1] == 0) & (after[..., 1] == 1) & rollout.valid
+        door = (after[..., 0] == 1) & (after[..., 1] == 1) & rollout.valid
+        env, step, event = np.nonzero(np.stack([lit.T, door.T], axis=-1))  # sorted by env, step, event
         return Events(
             rollout.steps,
-            rollout.worlds,
+            rollout.envs,
             step.astype(np.int32),
-            world.astype(np.int32),
+            env.astype(np.int32),
             event.astype(np.int16),
             np.zeros((len(step), 0), np.int32),
             (1 - after[..., :1]).astype(np.float64),

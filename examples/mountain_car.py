@@ -43,7 +43,7 @@ def make_scaled(**settings: Any) -> gymnasium.Env:
     return Scaled(gymnasium.make("MountainCar-v0", **settings))
 
 
-# Under an id of its own, so that the worlds to train in are scaled too: they are made by their id.
+# Under an id of its own, so that the envs to train in are scaled too: they are made by their id.
 gymnasium.register("ScaledMountainCar-v0", entry_point=make_scaled)
 
 
@@ -58,9 +58,9 @@ WORDS = Words(
 )
 
 
-def position(views: np.ndarray) -> np.ndarray:
-    """Where the car is, -1.2 to 0.6, from views [..., 2]."""
-    return (RIGHTMOST + LEFTMOST) / 2 + views[..., 0].astype(np.float64) * (RIGHTMOST - LEFTMOST) / 2
+def position(observations: np.ndarray) -> np.ndarray:
+    """Where the car is, -1.2 to 0.6, from observations [..., 2]."""
+    return (RIGHTMOST + LEFTMOST) / 2 + observations[..., 0].astype(np.float64) * (RIGHTMOST - LEFTMOST) / 2
 
 
 def height(x: np.ndarray) -> np.ndarray:
@@ -69,17 +69,17 @@ def height(x: np.ndarray) -> np.ndarray:
 
 
 class MountainCarWords:
-    """What happened, from the views after each step."""
+    """What happened, from the observations after each step."""
 
     words = WORDS
 
     def read(self, rollout: Rollout) -> Events:
-        world, step = np.nonzero((rollout.ended & rollout.real).T)  # only the flag ends an episode
+        env, step = np.nonzero((rollout.terminated & rollout.valid).T)  # only the flag ends an episode
         return Events(
             rollout.steps,
-            rollout.worlds,
+            rollout.envs,
             step.astype(np.int32),
-            world.astype(np.int32),
+            env.astype(np.int32),
             np.zeros(len(step), np.int16),
             np.zeros((len(step), 0), np.int32),
             height(position(rollout.after()))[..., None],  # [T, B, 1]
@@ -99,7 +99,7 @@ def drive(env: gymnasium.Env) -> list[int]:
 
 
 def reaches_flag(trajectory: Trajectory) -> bool:
-    return trajectory.ended
+    return trajectory.terminated
 
 
 MOUNTAIN_CAR = Task(

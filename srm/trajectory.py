@@ -1,15 +1,15 @@
 """What was seen, done and had happened: the arrays that every later part reads and none checks again.
 
-    T  steps        B  worlds        N  occurrences of events        F  final views        P  numbers of a place
+    T  steps        B  envs        N  occurrences of events        F  final observations        P  numbers of a place
 
-A `Rollout` is T steps of B worlds with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what a
+A `Rollout` is T steps of B envs with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what a
 vocabulary read in a rollout. `as_rollout` lays trajectories side by side, so that whoever takes a rollout takes
 demonstrations too.
 
-Some worlds spend a step on resetting (its action is ignored, its reward is 0, the view after it is the first of the new
-episode). Such steps, and the padding of `as_rollout`, are not `real`: nobody trains on them, counts them or shows them
-to a machine. Other worlds reset within the step that ended an episode; there `views` already shows the new episode and
-the true last view is kept among the finals.
+Some envs spend a step on resetting (its action is ignored, its reward is 0, the observation after it is the first of the new
+episode). Such steps, and the padding of `as_rollout`, are not `valid`: nobody trains on them, counts them or shows them
+to a machine. Other envs reset within the step that ended an episode; there `observations` already shows the new episode and
+the true last observation is kept among the finals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from srm.errors import TrajectoryError
 
-Views = npt.NDArray[Any]  # the world's own type: uint8 for MiniGrid, float32 for a continuous observation
+Observations = npt.NDArray[Any]  # the env's own type: uint8 for MiniGrid, float32 for a continuous observation
 Numbers = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
@@ -50,19 +50,19 @@ def _expect_length(name: str, array: npt.NDArray[Any], *leading: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Every occurrence of every event of a rollout, sorted by (world, step, event)."""
+    """Every occurrence of every event of a rollout, sorted by (env, step, event)."""
 
     steps: int  # T
-    worlds: int  # B
+    envs: int  # B
     step: Numbers  # [N] int32
-    world: Numbers  # [N] int32
+    env: Numbers  # [N] int32
     event: Numbers  # [N] int16, index into Words.events
     attributes: Numbers  # [N, attributes of the words] int32, NOTHING where the event has none
     signals: npt.NDArray[np.float64]  # [T, B, signals of the words]
 
     def __post_init__(self) -> None:
         count = len(self.step)
-        for name, array, limit in (("step", self.step, self.steps), ("world", self.world, self.worlds)):
+        for name, array, limit in (("step", self.step, self.steps), ("env", self.env, self.envs)):
             _expect(name, array, (count,), "whole numbers")
             if count and not 0 <= array.min() <= array.max() < limit:
                 raise TrajectoryError(f"{name}: {array.min()}..{array.max()}, expected 0..{limit - 1}")
@@ -70,14 +70,14 @@ class Events:
         if count and self.event.min() < 0:
             raise TrajectoryError(f"event: {self.event.min()}, expected an index of a word")
         _expect("attributes", self.attributes, (count, None), "whole numbers")
-        _expect("signals", self.signals, (self.steps, self.worlds, None), "numbers")
+        _expect("signals", self.signals, (self.steps, self.envs, None), "numbers")
         if not np.isfinite(self.signals).all():
-            step, world, signal = np.argwhere(~np.isfinite(self.signals))[0]
-            found = f"signal {signal} reads {self.signals[step, world, signal]} at step {step} of world {world}"
+            step, env, signal = np.argwhere(~np.isfinite(self.signals))[0]
+            found = f"signal {signal} reads {self.signals[step, env, signal]} at step {step} of env {env}"
             raise TrajectoryError(f"signals: {found}, expected a finite number")
-        place = (self.world.astype(np.int64) * self.steps + self.step) * (1 << 15) + self.event
+        place = (self.env.astype(np.int64) * self.steps + self.step) * (1 << 15) + self.event
         if count and not (np.diff(place) > 0).all():
-            raise TrajectoryError("events are not sorted by (world, step, event), or one is listed twice")
+            raise TrajectoryError("events are not sorted by (env, step, event), or one is listed twice")
 
     def __len__(self) -> int:
         return len(self.step)
@@ -85,104 +85,108 @@ class Events:
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """T steps of B worlds played side by side."""
+    """T steps of B envs played side by side."""
 
-    views: Views  # [T+1, B, ...]  before each step, and after the last
+    observations: Observations  # [T+1, B, ...]  before each step, and after the last
     actions: npt.NDArray[np.int64]  # [T, B]
-    places: Numbers  # [T+1, B, P] int16; MiniGrid: x, y, direction of the agent
+    poses: Numbers  # [T+1, B, P] int16; MiniGrid: x, y, direction of the agent
     task_reward: npt.NDArray[np.float32]  # [T, B]
-    ended: Mask  # [T, B]  the task ended the episode at this step
-    cut: Mask  # [T, B]  time ran out at this step, and the task had not ended
-    real: Mask  # [T, B]  False: spent on resetting, or padding
+    terminated: Mask  # [T, B]  the task ended the episode at this step
+    truncated: Mask  # [T, B]  time ran out at this step, and the task had not ended
+    valid: Mask  # [T, B]  False: spent on resetting, or padding
 
-    # Worlds that reset within the step: the view and place that `views` and `places` do not show. [F] of each.
+    # Envs that reset within the step: the observation and place that `observations` and `poses` do not show. [F] of each.
     final_step: Numbers = field(default_factory=lambda: np.zeros(0, np.int32))
-    final_world: Numbers = field(default_factory=lambda: np.zeros(0, np.int32))
-    final_views: Views = field(default_factory=lambda: np.zeros(0, np.uint8))  # [F, ...]
-    final_places: Numbers = field(default_factory=lambda: np.zeros(0, np.int16))  # [F, P]
+    final_env: Numbers = field(default_factory=lambda: np.zeros(0, np.int32))
+    final_observations: Observations = field(default_factory=lambda: np.zeros(0, np.uint8))  # [F, ...]
+    final_poses: Numbers = field(default_factory=lambda: np.zeros(0, np.int16))  # [F, P]
 
     def __post_init__(self) -> None:
         _expect("actions", self.actions, (None, None), "whole numbers")
-        steps, worlds = self.actions.shape
-        _expect_length("views", self.views, steps + 1, worlds)
-        _expect("places", self.places, (steps + 1, worlds, None), "whole numbers")
-        _expect("task_reward", self.task_reward, (steps, worlds), "numbers")
-        for name, mask in (("ended", self.ended), ("cut", self.cut), ("real", self.real)):
-            _expect(name, mask, (steps, worlds), "yes or no")
-        if (self.ended & self.cut).any():
-            raise TrajectoryError(f"cut: step {_first(self.ended & self.cut)} both ended and ran out of time; it ended")
-        if ((self.ended | self.cut) & ~self.real).any():
-            raise TrajectoryError(f"real: step {_first((self.ended | self.cut) & ~self.real)} ends an episode unplayed")
+        steps, envs = self.actions.shape
+        _expect_length("observations", self.observations, steps + 1, envs)
+        _expect("poses", self.poses, (steps + 1, envs, None), "whole numbers")
+        _expect("task_reward", self.task_reward, (steps, envs), "numbers")
+        for name, mask in (("terminated", self.terminated), ("truncated", self.truncated), ("valid", self.valid)):
+            _expect(name, mask, (steps, envs), "yes or no")
+        if (self.terminated & self.truncated).any():
+            raise TrajectoryError(
+                f"cut: step {_first(self.terminated & self.truncated)} both ended and ran out of time; it ended"
+            )
+        if ((self.terminated | self.truncated) & ~self.valid).any():
+            raise TrajectoryError(
+                f"real: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
+            )
         if len(self.final_step):
             self._check_finals()
 
     def _check_finals(self) -> None:
         finals = len(self.final_step)
         _expect("final_step", self.final_step, (finals,), "whole numbers")
-        _expect("final_world", self.final_world, (finals,), "whole numbers")
-        _expect("final_places", self.final_places, (finals, self.places.shape[2]), "whole numbers")
-        _expect_length("final_views", self.final_views, finals, *self.views.shape[2:])
-        if not (self.ended | self.cut)[self.final_step, self.final_world].all():
-            raise TrajectoryError("final_step: a final view is given for a step that ends no episode")
+        _expect("final_env", self.final_env, (finals,), "whole numbers")
+        _expect("final_poses", self.final_poses, (finals, self.poses.shape[2]), "whole numbers")
+        _expect_length("final_observations", self.final_observations, finals, *self.observations.shape[2:])
+        if not (self.terminated | self.truncated)[self.final_step, self.final_env].all():
+            raise TrajectoryError("final_step: a final observation is given for a step that ends no episode")
 
     @property
     def steps(self) -> int:
         return int(self.actions.shape[0])
 
     @property
-    def worlds(self) -> int:
+    def envs(self) -> int:
         return int(self.actions.shape[1])
 
-    def after(self) -> Views:
-        """The true view after each step, [T, B, ...]: of the old episode where a new one has already begun."""
-        return self._laid_over(self.views, self.final_views)
+    def after(self) -> Observations:
+        """The true observation after each step, [T, B, ...]: of the old episode where a new one has already begun."""
+        return self._laid_over(self.observations, self.final_observations)
 
-    def places_after(self) -> Numbers:
+    def poses_after(self) -> Numbers:
         """The true place after each step, [T, B, P]."""
-        return self._laid_over(self.places, self.final_places)
+        return self._laid_over(self.poses, self.final_poses)
 
     def _laid_over(self, array: npt.NDArray[Any], finals: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shown = array[1:]
         if len(self.final_step) == 0:
             return shown
         shown = shown.copy()
-        shown[self.final_step, self.final_world] = finals
+        shown[self.final_step, self.final_env] = finals
         return shown
 
     def fresh(self) -> Mask:
-        """Whether the view before step t is of another episode than the one before step t - 1, [T+1, B].
+        """Whether the observation before step t is of another episode than the one before step t - 1, [T+1, B].
 
-        The step that a world spends on resetting counts as fresh too. Row 0 is False: whoever collects knows what came
+        The step that an env spends on resetting counts as fresh too. Row 0 is False: whoever collects knows what came
         before it.
         """
-        mask = np.zeros((self.steps + 1, self.worlds), np.bool_)
-        mask[1:] = self.ended | self.cut | ~self.real
+        mask = np.zeros((self.steps + 1, self.envs), np.bool_)
+        mask[1:] = self.terminated | self.truncated | ~self.valid
         return mask
 
 
 def _first(mask: Mask) -> str:
-    step, world = np.argwhere(mask)[0]
-    return f"{step} of world {world}"
+    step, env = np.argwhere(mask)[0]
+    return f"{step} of env {env}"
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """One whole episode: T actions between T + 1 views."""
+    """One whole episode: T actions between T + 1 observations."""
 
-    views: Views  # [T+1, ...]
+    observations: Observations  # [T+1, ...]
     actions: npt.NDArray[np.int64]  # [T]
-    places: Numbers  # [T+1, P] int16
+    poses: Numbers  # [T+1, P] int16
     task_reward: npt.NDArray[np.float32]  # [T]
-    ended: bool  # False: time ran out
+    terminated: bool  # False: time ran out
 
     def __post_init__(self) -> None:
         _expect("actions", self.actions, (None,), "whole numbers")
         steps = len(self.actions)
         if steps == 0:
             raise TrajectoryError("actions: an episode has at least one step")
-        if len(self.views) != steps + 1:
-            raise TrajectoryError(f"views: {len(self.views)} for {steps} actions, expected {steps + 1}")
-        _expect("places", self.places, (steps + 1, None), "whole numbers")
+        if len(self.observations) != steps + 1:
+            raise TrajectoryError(f"observations: {len(self.observations)} for {steps} actions, expected {steps + 1}")
+        _expect("poses", self.poses, (steps + 1, None), "whole numbers")
         _expect("task_reward", self.task_reward, (steps,), "numbers")
 
     @property
@@ -203,7 +207,7 @@ class Demonstrations:
     env_id: str
     vocabulary: str
     versions: Mapping[str, str]  # of the packages that played them
-    seeds: tuple[int, ...]  # [M] what each episode's world was made from
+    seeds: tuple[int, ...]  # [M] what each episode's env was made from
     trajectories: tuple[Trajectory, ...]  # [M]
 
     def __post_init__(self) -> None:
@@ -213,10 +217,13 @@ class Demonstrations:
             raise TrajectoryError(f"seeds: {len(self.seeds)} for {len(self.trajectories)} trajectories")
         for index, trajectory in enumerate(self.trajectories):
             first = self.trajectories[0]
-            if trajectory.views.shape[1:] != first.views.shape[1:] or trajectory.views.dtype != first.views.dtype:
+            if (
+                trajectory.observations.shape[1:] != first.observations.shape[1:]
+                or trajectory.observations.dtype != first.observations.dtype
+            ):
                 raise TrajectoryError(
-                    f"demonstration {index}: views {trajectory.views.dtype} {list(trajectory.views.shape[1:])}, "
-                    f"those of the first are {first.views.dtype} {list(first.views.shape[1:])}"
+                    f"demonstration {index}: observations {trajectory.observations.dtype} {list(trajectory.observations.shape[1:])}, "
+                    f"those of the first are {first.observations.dtype} {list(first.observations.shape[1:])}"
                 )
 
     def __len__(self) -> int:
@@ -234,64 +241,64 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
     """M episodes side by side, [T of the longest, M]; what follows an episode's end is not real."""
     if not trajectories:
         raise TrajectoryError("no trajectories to lay side by side")
-    first, worlds = trajectories[0], len(trajectories)
+    first, envs = trajectories[0], len(trajectories)
     steps = max(trajectory.steps for trajectory in trajectories)
-    views = np.zeros((steps + 1, worlds, *first.views.shape[1:]), first.views.dtype)
-    places = np.zeros((steps + 1, worlds, first.places.shape[1]), first.places.dtype)
-    actions = np.zeros((steps, worlds), np.int64)
-    task_reward = np.zeros((steps, worlds), np.float32)
-    ended, cut, real = (np.zeros((steps, worlds), np.bool_) for _ in range(3))
-    for world, trajectory in enumerate(trajectories):
+    observations = np.zeros((steps + 1, envs, *first.observations.shape[1:]), first.observations.dtype)
+    poses = np.zeros((steps + 1, envs, first.poses.shape[1]), first.poses.dtype)
+    actions = np.zeros((steps, envs), np.int64)
+    task_reward = np.zeros((steps, envs), np.float32)
+    terminated, truncated, valid = (np.zeros((steps, envs), np.bool_) for _ in range(3))
+    for env, trajectory in enumerate(trajectories):
         length = trajectory.steps
-        views[: length + 1, world] = trajectory.views
-        places[: length + 1, world] = trajectory.places
-        actions[:length, world] = trajectory.actions
-        task_reward[:length, world] = trajectory.task_reward
-        real[:length, world] = True
-        ended[length - 1, world] = trajectory.ended
-        cut[length - 1, world] = not trajectory.ended
-    return Rollout(views, actions, places, task_reward, ended, cut, real)
+        observations[: length + 1, env] = trajectory.observations
+        poses[: length + 1, env] = trajectory.poses
+        actions[:length, env] = trajectory.actions
+        task_reward[:length, env] = trajectory.task_reward
+        valid[:length, env] = True
+        terminated[length - 1, env] = trajectory.terminated
+        truncated[length - 1, env] = not trajectory.terminated
+    return Rollout(observations, actions, poses, task_reward, terminated, truncated, valid)
 
 
 def first_columns(rollout: Rollout, count: int) -> Rollout:
-    """The rollout of the first `count` worlds alone."""
-    kept = rollout.final_world < count
+    """The rollout of the first `count` envs alone."""
+    kept = rollout.final_env < count
     return Rollout(
-        rollout.views[:, :count],
+        rollout.observations[:, :count],
         rollout.actions[:, :count],
-        rollout.places[:, :count],
+        rollout.poses[:, :count],
         rollout.task_reward[:, :count],
-        rollout.ended[:, :count],
-        rollout.cut[:, :count],
-        rollout.real[:, :count],
+        rollout.terminated[:, :count],
+        rollout.truncated[:, :count],
+        rollout.valid[:, :count],
         rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
+        rollout.final_env[kept],
+        rollout.final_observations[kept],
+        rollout.final_poses[kept],
     )
 
 
 def masked(rollout: Rollout, valid: Mask) -> Rollout:
     """The rollout with only the `valid` steps [T, B] among its real ones."""
-    valid = rollout.real & valid
-    kept = valid[rollout.final_step, rollout.final_world]
+    valid = rollout.valid & valid
+    kept = valid[rollout.final_step, rollout.final_env]
     return Rollout(
-        rollout.views,
+        rollout.observations,
         rollout.actions,
-        rollout.places,
+        rollout.poses,
         rollout.task_reward,
-        rollout.ended & valid,
-        rollout.cut & valid,
+        rollout.terminated & valid,
+        rollout.truncated & valid,
         valid,
         rollout.final_step[kept],
-        rollout.final_world[kept],
-        rollout.final_views[kept],
-        rollout.final_places[kept],
+        rollout.final_env[kept],
+        rollout.final_observations[kept],
+        rollout.final_poses[kept],
     )
 
 
 def joined(rollouts: Sequence[Rollout]) -> Rollout:
-    """Successive rollouts of the same worlds as one."""
+    """Successive rollouts of the same envs as one."""
     begin = np.cumsum([0, *(rollout.steps for rollout in rollouts[:-1])])
     # A rollout without finals may have them without a shape.
     finals = [(r, offset) for r, offset in zip(rollouts, begin, strict=True) if len(r.final_step)] or [(rollouts[0], 0)]
@@ -302,9 +309,9 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
     def overlapping(name: str) -> npt.NDArray[Any]:
         return np.concatenate([*(getattr(r, name)[:-1] for r in rollouts), getattr(rollouts[-1], name)[-1:]])
 
-    laid = {name: end_to_end(name) for name in ("actions", "task_reward", "ended", "cut", "real")}
-    laid |= {name: overlapping(name) for name in ("views", "places")}
-    for name in ("final_world", "final_views", "final_places"):
+    laid = {name: end_to_end(name) for name in ("actions", "task_reward", "terminated", "truncated", "valid")}
+    laid |= {name: overlapping(name) for name in ("observations", "poses")}
+    for name in ("final_env", "final_observations", "final_poses"):
         laid[name] = np.concatenate([getattr(r, name) for r, _ in finals])
     final_step = np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32)
     return Rollout(final_step=final_step, **laid)

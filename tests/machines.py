@@ -49,7 +49,7 @@ WORDS = Words(
         Event("toggle", "opens or closes a door", ("place",)),
         Event("push", "pushes a button", ("colour",)),
         Event("wait", "does nothing"),
-        Event("see", "has the target in view", ("place",), act=False),
+        Event("see", "has the target in observation", ("place",), act=False),
     ),
     attributes=(
         Attribute("colour", "colour of the object", ("red", "green", "blue")),
@@ -306,9 +306,9 @@ class Stream:
     """Events of a rollout, and where its episodes end. [T, B] each mask."""
 
     events: Events
-    ended: np.ndarray
-    cut: np.ndarray
-    real: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    valid: np.ndarray
 
 
 def _occurrence(event: Event) -> st.SearchStrategy[tuple[int, ...]]:
@@ -332,7 +332,9 @@ _HAPPENED = st.tuples(
     *(st.none() | _occurrence(event) for event in WORDS.events if not event.act),
 ).map(lambda found: sorted(occurrence for occurrence in found if occurrence is not None))
 _STEP = st.tuples(
-    st.sampled_from((None, None, None, None, None, None, None, "cut", "ended")),  # most episodes have a few steps
+    st.sampled_from(
+        (None, None, None, None, None, None, None, "truncated", "terminated")
+    ),  # most episodes have a few steps
     _HAPPENED,
     st.tuples(*(quarters(-4, 4) for _ in WORDS.signals)),
 )
@@ -340,27 +342,27 @@ _STEP = st.tuples(
 
 @st.composite
 def streams(draw: st.DrawFn, *, most_steps: int = 14, most_worlds: int = 3) -> Stream:
-    """What may happen in a few worlds, with episodes that end anywhere.
+    """What may happen in a few envs, with episodes that end anywhere.
 
-    Some worlds spend a step on resetting, as EnvPool's do: it is not real and nothing happens at it.
+    Some envs spend a step on resetting, as EnvPool's do: it is not real and nothing happens at it.
     """
-    steps, worlds = draw(st.integers(1, most_steps)), draw(st.integers(1, most_worlds))
-    ended, cut = (np.zeros((steps, worlds), np.bool_) for _ in range(2))
-    real = np.ones((steps, worlds), np.bool_)
-    signals = np.zeros((steps, worlds, len(WORDS.signals)))
-    rows: list[tuple[int, ...]] = []  # step, world, event, attributes
-    for world in range(worlds):
+    steps, envs = draw(st.integers(1, most_steps)), draw(st.integers(1, most_worlds))
+    terminated, truncated = (np.zeros((steps, envs), np.bool_) for _ in range(2))
+    valid = np.ones((steps, envs), np.bool_)
+    signals = np.zeros((steps, envs, len(WORDS.signals)))
+    rows: list[tuple[int, ...]] = []  # step, env, event, attributes
+    for env in range(envs):
         spends = draw(st.booleans())
         for step, (end, happened, reading) in enumerate(draw(st.lists(_STEP, min_size=steps, max_size=steps))):
-            signals[step, world] = reading
-            if spends and step and (ended | cut)[step - 1, world]:
-                real[step, world] = False
+            signals[step, env] = reading
+            if spends and step and (terminated | truncated)[step - 1, env]:
+                valid[step, env] = False
                 continue
-            ended[step, world], cut[step, world] = end == "ended", end == "cut"
-            rows.extend((step, world, *occurrence) for occurrence in happened)
+            terminated[step, env], truncated[step, env] = end == "terminated", end == "truncated"
+            rows.extend((step, env, *occurrence) for occurrence in happened)
     table = np.array(rows, np.int32).reshape(len(rows), 3 + len(WORDS.attributes))
-    step, world, event, attributes = table[:, 0], table[:, 1], table[:, 2].astype(np.int16), table[:, 3:]
-    return Stream(Events(steps, worlds, step, world, event, attributes, signals), ended, cut, real)
+    step, env, event, attributes = table[:, 0], table[:, 1], table[:, 2].astype(np.int16), table[:, 3:]
+    return Stream(Events(steps, envs, step, env, event, attributes, signals), terminated, truncated, valid)
 
 
 def assignments(machine: Machine, count: int) -> st.SearchStrategy[np.ndarray]:

@@ -1,4 +1,4 @@
-"""What needs no learner starts without one: machines, worlds, demonstrations and pages load neither torch nor a compiler."""
+"""What needs no learner starts without one: machines, envs, demonstrations and pages load neither torch nor a compiler."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ USE = """
 task = find_task(NAME)
 machine, vocabulary = find_machine(task.machines[0]).opened(), task.vocabulary()
 check(machine, task.words)
-worlds = task.make_worlds(8, seed=0)
-views, places = worlds.reset()
-actions = stream(0, "actions").integers(worlds.actions, size=(64, 8))
+envs = task.make_worlds(8, seed=0)
+observations, places = envs.reset()
+actions = stream(0, "actions").integers(envs.actions, size=(64, 8))
 program, shown = Program(machine, task.words), choose(task, None, None)
-for rollout in (gather(views, places, actions, [worlds.step(row) for row in actions]), as_rollout(shown.trajectories)):
+for rollout in (gather(observations, places, actions, [envs.step(row) for row in actions]), as_rollout(shown.trajectories)):
     read_rollout(program, vocabulary, rollout)
     vocabulary.read(rollout)
 env = compiled(task.environment(task.env_id))
-played = play(env, lambda views: 2, seed=0, most=20)
+played = play(env, lambda observations: 2, seed=0, most=20)
 trace(find_machine(task.machines[0] + "_handset"), vocabulary, played, find_machine(task.machines[0] + "_handset").values())
 record(task, 1, seed=0)
 page("A page", tag("h1", "A page"), [Section("colours", "Colours", tag("p", *palette()))], [], {})

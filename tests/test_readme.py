@@ -58,7 +58,7 @@ def test_the_python_of_the_first_page_runs_as_a_plain_script(tmp_path: Path) -> 
     script = tmp_path / "first.py"
     script.write_text(next(text for kind, text in BLOCKS if kind == "python"))
     # in a folder and a process of its own, without a main guard, and with a backend of matplotlib that opens no window
-    ended = run(
+    terminated = run(
         [sys.executable, str(script)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
@@ -66,8 +66,8 @@ def test_the_python_of_the_first_page_runs_as_a_plain_script(tmp_path: Path) -> 
         stderr=STDOUT,
         text=True,
     )
-    assert ended.returncode == 0, ended.stdout
-    assert "?goal" in ended.stdout
+    assert terminated.returncode == 0, terminated.stdout
+    assert "?goal" in terminated.stdout
 
 
 def test_the_mistake_is_printed_as_shown() -> None:

@@ -100,7 +100,7 @@ class Demo:
     number: Annotated[int, arg(aliases=["-n"])] = 10
     """how many demonstrations"""
     seed: int = 0
-    """decides the worlds they are shown in"""
+    """decides the envs they are shown in"""
     output: Output = None
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
@@ -178,7 +178,7 @@ class DemoShow:
 
 
 def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float) -> None:
-    """Prints a line for each step; in a terminal, with the world above it."""
+    """Prints a line for each step; in a terminal, with the env above it."""
     from rich.console import Console, Group
     from rich.live import Live
 

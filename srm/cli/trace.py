@@ -92,7 +92,7 @@ class ShowTrace:
 
         console = Console(highlight=False)
         first, shown = next(iter(traces.items()))
-        outcome = "ended" if shown.ended else "ran out of time"
+        outcome = "terminated" if shown.terminated else "ran out of time"
         console.print(
             f"{machine.name} on demonstration {first} of {demonstrations.env_id}: {outcome} after {len(shown.steps)} "
             f"steps, task reward {number(shown.task_reward)}, paid by the machine {number(shown.pay)}\n",

@@ -104,7 +104,7 @@ class Eval:
     play: Literal["sampled", "greedy"] = "sampled"
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
-    """of the worlds and actions; never those of training"""
+    """of the envs and actions; never those of training"""
     envs: Stepping = "auto"
     """who steps the envs, as with `srm train`, whatever the run was trained in"""
     json: bool = False
@@ -142,7 +142,7 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
     from srm.domains.record import play
     from srm.rl.actor import Actor
 
-    envs = task.make_worlds(1, seed)
+    envs = task.make_envs(1, seed)
     actor = Actor(trained.net(envs), seed, greedy=how == "greedy")
     envs.close()
     env = task.environment(task.env_id)

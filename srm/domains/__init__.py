@@ -1,1 +1,1 @@
-"""Where the task takes place and in what words: worlds, vocabularies, experts, demonstrations."""
+"""Where the task takes place and in what words: envs, vocabularies, experts, demonstrations."""

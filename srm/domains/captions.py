@@ -17,10 +17,10 @@ def captions(vocabulary: Vocabulary, trajectory: Trajectory) -> list[list[str]]:
     lasting: dict[int, int] = {}  # event that is no act -> the step it was last seen at
     for row in np.argsort(events.step, kind="stable"):
         step, event = int(events.step[row]), int(events.event[row])
-        begins = lasting.get(event) != step - 1
+        episode_start = lasting.get(event) != step - 1
         if not words.events[event].act:
             lasting[event] = step
-        if words.events[event].act or begins:
+        if words.events[event].act or episode_start:
             told[step].append(describe(words, events, int(row)))
     return told
 

@@ -54,8 +54,8 @@ class Cells:
         most = [value.max(initial=0) for value in values]
         if any(largest >= size for largest, size in zip(most, self.sizes, strict=True)):
             raise TaskError(
-                f"a view holds ({', '.join(map(str, most))}); the cell networks read {self.kind}, "
-                f"whose {_listed(self.channels)} are below {_listed(self.sizes)}; for other views use --net mlp, "
+                f"an observation holds ({', '.join(map(str, most))}); the cell networks read {self.kind}, "
+                f"whose {_listed(self.channels)} are below {_listed(self.sizes)}; for other observations use --net mlp, "
                 "and --reward-net.trunk plain where a reward net learns"
             )
         number = values[0]

@@ -2,12 +2,12 @@
 
 M  episodes        N  actions of all of them, one after another        P  numbers of a place
 
-format       text            "srm-demonstrations 1"
+format       text            "srm-demonstrations 2"
 about        text            JSON: task, env_id, vocabulary, versions
-seeds        [M]       int64   what each episode's world was made from; -1: not known
+seeds        [M]       int64   what each episode's env was made from; -1: not known
 lengths      [M]       int64   actions of each episode
 ended        [M]       bool    False: time ran out
-views        [N+M, ...]        before each action and after an episode's last
+observations        [N+M, ...]        before each action and after an episode's last
 places       [N+M, P]  int16
 actions      [N]       int64
 task_reward  [N]       float32
@@ -27,21 +27,21 @@ from pathlib import Path
 
 import numpy as np
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.domains.minigrid.vocabulary import LIMITS, MINIGRID_WORDS
 from srm.domains.tasks import FAMILIES, Task, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.trajectory import Demonstrations, Trajectory
 
-_FORMAT = "srm-demonstrations 1"
-_KINDS = {  # the kind of each array; None: whatever the world observes
+_FORMAT = "srm-demonstrations 2"
+_KINDS = {  # the kind of each array; None: whatever the env observes
     "format": "U",
     "about": "U",
     "seeds": "i",
     "lengths": "i",
-    "ended": "b",
-    "views": None,
-    "places": "i",
+    "terminated": "b",
+    "observations": None,
+    "poses": "i",
     "actions": "i",
     "task_reward": "f",
     "digest": "U",
@@ -54,7 +54,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)
 
 def shipped(task: Task) -> Path:
     """Where the demonstrations of a task are that come with the package."""
-    path = Path(__file__).parent / "demonstrations" / f"{task.name}.npz"
+    path = Path(__file__).parent / "minigrid" / "demonstrations" / f"{task.name}.npz"
     if not path.exists():
         raise DemonstrationError(
             f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
@@ -91,15 +91,17 @@ def load_told(path: Path, told: str | None) -> tuple[Demonstrations, Task]:
     return shown, FAMILIES[shown.task]
 
 
-def refuse_misfit(shown: Demonstrations, worlds: Worlds) -> None:
-    """Demonstrations that these worlds cannot have given."""
+def refuse_misfit(shown: Demonstrations, envs: Envs) -> None:
+    """Demonstrations that these envs cannot have given."""
     for index, episode in enumerate(shown.trajectories):
-        if episode.views.shape[1:] != worlds.view_shape:
-            found, wanted = list(episode.views.shape[1:]), list(worlds.view_shape)
-            raise DemonstrationError(f"demonstration {index} has views {found}, those of {worlds.env_id} are {wanted}")
-        if episode.actions.max(initial=0) >= worlds.actions:
+        if episode.observations.shape[1:] != envs.observation_shape:
+            found, wanted = list(episode.observations.shape[1:]), list(envs.observation_shape)
             raise DemonstrationError(
-                f"demonstration {index} has an action {episode.actions.max()}, those of {worlds.env_id} are 0..{worlds.actions - 1}"
+                f"demonstration {index} has observations {found}, those of {envs.env_id} are {wanted}"
+            )
+        if episode.actions.max(initial=0) >= envs.actions:
+            raise DemonstrationError(
+                f"demonstration {index} has an action {episode.actions.max()}, those of {envs.env_id} are 0..{envs.actions - 1}"
             )
 
 
@@ -112,9 +114,9 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         "about": np.array(json.dumps({**about, "versions": dict(demonstrations.versions)}, sort_keys=True)),
         "seeds": np.array(demonstrations.seeds, np.int64),
         "lengths": np.array([episode.steps for episode in episodes], np.int64),
-        "ended": np.array([episode.ended for episode in episodes], np.bool_),
-        "views": np.concatenate([episode.views for episode in episodes]),
-        "places": np.concatenate([episode.places for episode in episodes]).astype(np.int16),
+        "terminated": np.array([episode.terminated for episode in episodes], np.bool_),
+        "observations": np.concatenate([episode.observations for episode in episodes]),
+        "poses": np.concatenate([episode.poses for episode in episodes]).astype(np.int16),
         "actions": np.concatenate([episode.actions for episode in episodes]).astype(np.int64),
         "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
     }
@@ -193,27 +195,31 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
     episodes = len(lengths)
     if lengths.ndim != 1 or (lengths < 1).any() or lengths.sum() != len(actions):
         raise ValueError(f"lengths: {lengths.tolist()} do not divide {len(actions)} actions")
-    for name, count in (("views", len(actions) + episodes), ("places", len(actions) + episodes), ("ended", episodes)):
+    for name, count in (
+        ("observations", len(actions) + episodes),
+        ("poses", len(actions) + episodes),
+        ("terminated", episodes),
+    ):
         if arrays[name].shape[:1] != (count,):
             raise ValueError(f"{name}: shape {list(arrays[name].shape)}, expected [{count}, ...]")
     trajectories = []
     for index, end in enumerate(np.cumsum(lengths)):
         moves = slice(end - lengths[index], end)
-        moments = slice(end - lengths[index] + index, end + index + 1)  # each earlier episode has one view more
+        moments = slice(end - lengths[index] + index, end + index + 1)  # each earlier episode has one observation more
         trajectories.append(
             Trajectory(
-                views=arrays["views"][moments],
+                observations=arrays["observations"][moments],
                 actions=actions[moves],
-                places=arrays["places"][moments],
+                poses=arrays["poses"][moments],
                 task_reward=arrays["task_reward"][moves],
-                ended=bool(arrays["ended"][index]),
+                terminated=bool(arrays["terminated"][index]),
             )
         )
     return Demonstrations(**about, seeds=tuple(arrays["seeds"].tolist()), trajectories=tuple(trajectories))
 
 
 def _check_ranges(demonstrations: Demonstrations) -> None:
-    """Numbers that no world of the vocabulary can show."""
+    """Numbers that no env of the vocabulary can show."""
     for index, trajectory in enumerate(demonstrations.trajectories):
         if trajectory.actions.min() < 0:
             raise ValueError(f"episode {index}: there is no action {trajectory.actions.min()}")
@@ -224,18 +230,18 @@ def _check_ranges(demonstrations: Demonstrations) -> None:
 
 
 def _check_minigrid(index: int, trajectory: Trajectory) -> None:
-    views, places = trajectory.views, trajectory.places
-    if views.shape[1:] != (7, 7, 3) or views.dtype != np.uint8 or places.shape[1] != 3:
+    observations, poses = trajectory.observations, trajectory.poses
+    if observations.shape[1:] != (7, 7, 3) or observations.dtype != np.uint8 or poses.shape[1] != 3:
         raise ValueError(
-            f"episode {index}: views {views.dtype} {list(views.shape[1:])} and places {list(places.shape[1:])}, "
+            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and places {list(poses.shape[1:])}, "
             "expected uint8 [7, 7, 3] and [3]"
         )
     found = {
         "action": trajectory.actions,
-        "type": views[..., 0],
-        "colour": views[..., 1],
-        "state": views[..., 2],
-        "direction": places[:, 2],
+        "type": observations[..., 0],
+        "colour": observations[..., 1],
+        "state": observations[..., 2],
+        "direction": poses[:, 2],
     }
     for name, numbers in found.items():
         if not 0 <= numbers.min() <= numbers.max() < LIMITS[name]:

@@ -8,7 +8,7 @@ from srm.domains.minigrid.encoding import MINIGRID_CELLS
 GRIDS = (MINIGRID_CELLS,)
 
 
-def cells_of(view_shape: tuple[int, ...]) -> Cells | None:
+def cells_of(observation_shape: tuple[int, ...]) -> Cells | None:
     """What the cells of an observation of this shape hold, if it has cells."""
-    fits = (cells for cells in GRIDS if len(view_shape) == 3 and view_shape[2] == len(cells.sizes))
+    fits = (cells for cells in GRIDS if len(observation_shape) == 3 and observation_shape[2] == len(cells.sizes))
     return next(fits, None)

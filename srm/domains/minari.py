@@ -1,10 +1,10 @@
 """Demonstrations to and from Minari datasets (the extra `minari`).
 
-A dataset of ours observes `image` (the view) and `place`; MiniGrid's mission text is left out, since Minari cannot store
-it. Views are stored as they are, not as JPEG.
+A dataset of ours observes `image` (the observation) and `place`; MiniGrid's mission text is left out, since Minari cannot store
+it. Observations are stored as they are, not as JPEG.
 
 A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise the way
-is reckoned from the views: relative to where the agent began, which is enough, since machines only compare places.
+is reckoned from the observations: relative to where the agent began, which is enough, since machines only compare places.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from srm.domains.envs import view_of
+from srm.domains.envs import observation_of
 from srm.domains.minigrid.vocabulary import (
     DIRECTIONS,
     DOOR,
@@ -35,7 +35,7 @@ from srm.domains.record import UNKNOWN_SEED, play_actions
 from srm.domains.tasks import ENVIRONMENTS, Task
 from srm.errors import DemonstrationError
 from srm.extras import require
-from srm.trajectory import Demonstrations, Trajectory, Views
+from srm.trajectory import Demonstrations, Observations, Trajectory
 
 _START = 1000  # where a reckoned way begins: far from 0, so that no cell on it is negative
 
@@ -47,7 +47,7 @@ def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
     minari, first = require("minari", "a Minari dataset", "data_collector"), demonstrations.trajectories[0]
     if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
         raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")
-    space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.views), "place": _box(first.places)}
+    space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.observations), "pose": _box(first.poses)}
     last = max(int(episode.actions.max()) for episode in demonstrations.trajectories)
     actions = LIMITS["action"] if demonstrations.vocabulary == "minigrid" else last + 1
     try:
@@ -73,11 +73,11 @@ def _buffers(minari: Any, demonstrations: Demonstrations) -> Iterator[Any]:
         yield minari.data_collector.EpisodeBuffer(
             id=index,
             seed=None if seed == UNKNOWN_SEED else seed,
-            observations={"image": episode.views, "place": episode.places},
+            observations={"image": episode.observations, "pose": episode.poses},
             actions=episode.actions,
             rewards=episode.task_reward.tolist(),
-            terminations=[*before, episode.ended],
-            truncations=[*before, not episode.ended],
+            terminations=[*before, episode.terminated],
+            truncations=[*before, not episode.terminated],
             infos={},
         )
 
@@ -115,31 +115,33 @@ def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | N
     """The episode as the environment plays it; None if it now goes otherwise."""
     trajectory = play_actions(env, [int(action) for action in episode.actions], seed)
     same = trajectory.steps == len(episode.rewards) and np.allclose(trajectory.task_reward, episode.rewards)
-    return trajectory if same and trajectory.ended == bool(episode.terminations[-1]) else None
+    return trajectory if same and trajectory.terminated == bool(episode.terminations[-1]) else None
 
 
 def _as_stored(episode: Any, task: Task) -> Trajectory:
-    views, actions = np.asarray(view_of(episode.observations)), np.asarray(episode.actions, np.int64)
-    if isinstance(episode.observations, dict) and "place" in episode.observations:
-        places = np.asarray(episode.observations["place"], np.int16)
+    observations, actions = np.asarray(observation_of(episode.observations)), np.asarray(episode.actions, np.int64)
+    if isinstance(episode.observations, dict) and "pose" in episode.observations:
+        poses = np.asarray(episode.observations["pose"], np.int16)
     elif task.words.name == "minigrid":
-        places = reckon_places(views, actions)
+        poses = reckon_places(observations, actions)
     else:
-        places = np.zeros((len(views), 0), np.int16)
-    return Trajectory(views, actions, places, np.asarray(episode.rewards, np.float32), bool(episode.terminations[-1]))
+        poses = np.zeros((len(observations), 0), np.int16)
+    return Trajectory(
+        observations, actions, poses, np.asarray(episode.rewards, np.float32), bool(episode.terminations[-1])
+    )
 
 
-def reckon_places(views: Views, actions: np.ndarray) -> np.ndarray:
+def reckon_places(observations: Observations, actions: np.ndarray) -> np.ndarray:
     """Where the agent is at each of T + 1 moments, [T+1, 3], had it begun at (1000, 1000) looking along x."""
-    place, places = [_START, _START, 0], []
-    for view, action in zip(views, [*actions, None], strict=True):
-        places.append(list(place))
+    pose, poses = [_START, _START, 0], []
+    for observation, action in zip(observations, [*actions, None], strict=True):
+        poses.append(list(pose))
         if action in (LEFT, RIGHT):
-            place[2] = (place[2] + (1 if action == RIGHT else -1)) % 4
-        elif action == FORWARD and _free(view[3, 5]):
-            dx, dy = DIRECTIONS[place[2]]
-            place[0], place[1] = place[0] + dx, place[1] + dy
-    return np.array(places, np.int16)
+            pose[2] = (pose[2] + (1 if action == RIGHT else -1)) % 4
+        elif action == FORWARD and _free(observation[3, 5]):
+            dx, dy = DIRECTIONS[pose[2]]
+            pose[0], pose[1] = pose[0] + dx, pose[1] + dy
+    return np.array(poses, np.int16)
 
 
 def _free(cell: np.ndarray) -> bool:

@@ -32,7 +32,7 @@ _INK, _PAPER = (20, 20, 20), (255, 255, 255)
 
 @dataclass(frozen=True)
 class Moment:
-    """The world after a step (or before the first), and what is said of it."""
+    """The env after a step (or before the first), and what is said of it."""
 
     picture: np.ndarray  # [height, width, 3] uint8
     lines: tuple[str, ...]
@@ -72,7 +72,7 @@ def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, p
 
 def _pictures(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[np.ndarray]:
     if demonstrations.seeds[index] == UNKNOWN_SEED:
-        yield from (_as_seen(view) for view in demonstrations.trajectories[index].views)
+        yield from (_as_seen(observation) for observation in demonstrations.trajectories[index].observations)
     else:
         for env in replay(demonstrations, index, task.environment):
             yield _rendered(env, task)
@@ -88,15 +88,15 @@ def _rendered(env: Any, task: Task) -> np.ndarray:
     return np.asarray(rendered)
 
 
-def _as_seen(view: np.ndarray) -> np.ndarray:
-    """A MiniGrid view, the agent in the middle of the lowest row."""
+def _as_seen(observation: np.ndarray) -> np.ndarray:
+    """A MiniGrid observation, the agent in the middle of the lowest row."""
     from minigrid.core.grid import Grid
 
-    if view.shape != (7, 7, 3):
+    if observation.shape != (7, 7, 3):
         raise DemonstrationError(
-            "the seed of the world is not known, and only MiniGrid's views can be drawn without it"
+            "the seed of the env is not known, and only MiniGrid's observations can be drawn without it"
         )
-    grid, visible = Grid.decode(view)
+    grid, visible = Grid.decode(observation)
     picture: np.ndarray = grid.render(32, agent_pos=(3, 6), agent_dir=3, highlight_mask=visible)
     return picture
 

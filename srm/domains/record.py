@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srm.domains.envs import make_environment, view_of
+from srm.domains.envs import make_environment, observation_of
 from srm.domains.tasks import Task
 from srm.errors import DemonstrationError, TaskError
 from srm.extras import DISTRIBUTION
 from srm.seeding import stream
-from srm.trajectory import Demonstrations, Trajectory, Views
+from srm.trajectory import Demonstrations, Observations, Trajectory
 
 if TYPE_CHECKING:
     import gymnasium
@@ -28,7 +28,7 @@ _PACKAGES = (DISTRIBUTION, "minigrid", "gymnasium", "numpy")
 MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 _TRIES = 100  # layouts without a solution are skipped, but not for ever
 
-Act = Callable[[Sequence[Views]], int]  # the views of an episode so far -> what to do
+Act = Callable[[Sequence[Observations]], int]  # the observations of an episode so far -> what to do
 
 
 def record(task: Task, count: int, seed: int) -> Demonstrations:
@@ -52,9 +52,9 @@ def record(task: Task, count: int, seed: int) -> Demonstrations:
 
 def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Trajectory]]:
     assert task.expert is not None
-    chance, missed = stream(seed, "demonstrations"), 0
+    rng, missed = stream(seed, "demonstrations"), 0
     while missed < _TRIES:
-        world_seed = int(chance.integers(2**31))
+        world_seed = int(rng.integers(2**31))
         env.reset(seed=world_seed)
         actions = task.expert(env)
         missed += 1
@@ -63,13 +63,13 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
             _refuse_unknown_actions(env, task, actions)
             trajectory = play_actions(env, actions, world_seed)
             if not task.solved(trajectory):
-                how = "was ended by the task" if trajectory.ended else "was not ended by the task"
+                how = "was ended by the task" if trajectory.terminated else "was not ended by the task"
                 raise TaskError(
-                    f"{task.env_id}: the expert failed in the world of seed {world_seed}: its episode of length "
+                    f"{task.env_id}: the expert failed in the env of seed {world_seed}: its episode of length "
                     f"{trajectory.steps} has return {trajectory.total_reward:g} and {how}; {_what_counts(task)}"
                 )
             yield world_seed, trajectory
-    raise TaskError(f"{task.env_id}: {_TRIES} worlds in a row have no solution; choose another environment")
+    raise TaskError(f"{task.env_id}: {_TRIES} envs in a row have no solution; choose another environment")
 
 
 def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[int]) -> None:
@@ -93,37 +93,37 @@ def play(
     most: int = MOST_STEPS,
     watch: Callable[[gymnasium.Env], None] = lambda _: None,
 ) -> Trajectory:
-    """The episode of an actor in the world of a seed. `watch` is shown the world before the first action and after each."""
+    """The episode of an actor in the env of a seed. `watch` is shown the env before the first action and after each."""
     seen, _ = env.reset(seed=seed)
-    views, places = [np.array(view_of(seen))], [_place(seen)]
+    observations, poses = [np.array(observation_of(seen))], [_place(seen)]
     actions: list[int] = []
     rewards: list[float] = []
-    ended = cut = False
+    terminated = truncated = False
     watch(env)
-    while not (ended or cut) and len(actions) < most:
-        actions.append(act(views))
-        seen, reward, ended, cut, _ = env.step(actions[-1])
-        views.append(np.array(view_of(seen)))
-        places.append(_place(seen))
+    while not (terminated or truncated) and len(actions) < most:
+        actions.append(act(observations))
+        seen, reward, terminated, truncated, _ = env.step(actions[-1])
+        observations.append(np.array(observation_of(seen)))
+        poses.append(_place(seen))
         rewards.append(float(reward))
         watch(env)
     return Trajectory(
-        views=np.stack(views),
+        observations=np.stack(observations),
         actions=np.array(actions, np.int64),
-        places=np.stack(places),
+        poses=np.stack(poses),
         task_reward=np.array(rewards, np.float32),
-        ended=bool(ended),
+        terminated=bool(terminated),
     )
 
 
 def play_actions(env: gymnasium.Env, actions: Sequence[int], seed: int) -> Trajectory:
     """The episode that takes these actions, whatever is seen, or as many of them as it lasts."""
-    return play(env, lambda views: actions[len(views) - 1], seed, most=len(actions))
+    return play(env, lambda observations: actions[len(observations) - 1], seed, most=len(actions))
 
 
 def _place(seen: Any) -> np.ndarray:
-    place = seen["place"] if isinstance(seen, dict) and "place" in seen else ()
-    return np.array(place, np.int16)
+    pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else ()
+    return np.array(pose, np.int16)
 
 
 def replay(
@@ -131,19 +131,19 @@ def replay(
     index: int,
     environment: Callable[[str], gymnasium.Env] = make_environment,
 ) -> Iterator[gymnasium.Env]:
-    """The environment before the first action of an episode and after each; it shows the recorded views, or this fails."""
+    """The environment before the first action of an episode and after each; it shows the recorded observations, or this fails."""
     trajectory, seed = demonstrations.trajectories[index], demonstrations.seeds[index]
     if seed == UNKNOWN_SEED:
-        raise DemonstrationError(f"episode {index}: the seed of its world is not known, so it cannot be replayed")
+        raise DemonstrationError(f"episode {index}: the seed of its env is not known, so it cannot be replayed")
     env = environment(demonstrations.env_id)
     seen, _ = env.reset(seed=seed)
-    for moment, view in enumerate(trajectory.views):
+    for moment, observation in enumerate(trajectory.observations):
         if moment > 0:
             seen, *_ = env.step(int(trajectory.actions[moment - 1]))
-        if not np.array_equal(view_of(seen), view):
+        if not np.array_equal(observation_of(seen), observation):
             recorded = ", ".join(f"{name} {number}" for name, number in demonstrations.versions.items())
             raise DemonstrationError(
-                f"episode {index}: after {moment} actions the world of seed {seed} looks otherwise than recorded "
+                f"episode {index}: after {moment} actions the env of seed {seed} looks otherwise than recorded "
                 f"(with {recorded}); record it again with `srm demo`"
             )
         yield env

@@ -1,14 +1,14 @@
 """What a recorded episode looks like, moment by moment, in as few bytes as a page should carry.
 
-A MiniGrid world is kept as its cells and what changes of them, so that a page can draw it at any size:
+A MiniGrid env is kept as its cells and what changes of them, so that a page can draw it at any size:
 
     width, height   of the grid
     cells           base64 of [W, H, 3] uint8 before the first step: type, colour, state
     changes         [moment, x, y, type, colour, state], in order
     poses           x, y, direction of the agent at each of the T + 1 moments, one after another
     carried         [moment, type, colour, state], in order; type 0: nothing any more
-    view            V, the edge of the agent's view
-    seen            base64; for each moment the cells of the view [column, row] that are visible, packed as bits
+    observation            V, the edge of the agent's observation
+    seen            base64; for each moment the cells of the observation [column, row] that are visible, packed as bits
 
 Of any other environment that renders, small pictures are kept: `images` (data URLs) and `at`, one index into them a moment.
 """
@@ -34,12 +34,12 @@ NOTHING_CARRIED = (0, 0, 0)
 
 @dataclass(frozen=True, eq=False)
 class GridMoment:
-    """A MiniGrid world between two steps."""
+    """A MiniGrid env between two steps."""
 
     cells: np.ndarray  # [W, H, 3] uint8
     pose: tuple[int, int, int]
     carried: tuple[int, int, int]
-    seen: np.ndarray  # [V, V] bool, [column, row] of the agent's view
+    seen: np.ndarray  # [V, V] bool, [column, row] of the agent's observation
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def look(env: gymnasium.Env) -> Moment:
     from minigrid.minigrid_env import MiniGridEnv
 
     if isinstance(env, CompiledGrid):
-        return GridMoment(env.cells, env.pose, env.carried, env.view[..., 0] != 0)
+        return GridMoment(env.cells, env.pose, env.carried, env.observation[..., 0] != 0)
     inner = env.unwrapped
     if isinstance(inner, MiniGridEnv):
         _, seen = inner.gen_obs_grid()
@@ -70,13 +70,13 @@ def look(env: gymnasium.Env) -> Moment:
     return None
 
 
-def look_through(view: np.ndarray) -> GridMoment:
-    """A MiniGrid view as a little world of its own, for episodes whose world cannot be made again."""
-    edge = len(view)
-    cells, own = view.copy(), (edge // 2, edge - 1)
-    held: tuple[int, int, int] = tuple(map(int, view[own]))  # type: ignore[assignment]
+def look_through(observation: np.ndarray) -> GridMoment:
+    """A MiniGrid observation as a little env of its own, for episodes whose env cannot be made again."""
+    edge = len(observation)
+    cells, own = observation.copy(), (edge // 2, edge - 1)
+    held: tuple[int, int, int] = tuple(map(int, observation[own]))  # type: ignore[assignment]
     cells[own] = (1, 0, 0)
-    return GridMoment(cells, (*own, 3), held if held[0] > 1 else NOTHING_CARRIED, view[..., 0] != 0)
+    return GridMoment(cells, (*own, 3), held if held[0] > 1 else NOTHING_CARRIED, observation[..., 0] != 0)
 
 
 def tell(moments: Sequence[Moment]) -> dict[str, Any]:

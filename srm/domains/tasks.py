@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     import gymnasium
 
     from srm.domains.base import Vocabulary
-    from srm.domains.envs import Worlds
+    from srm.domains.envs import Envs
     from srm.trajectory import Trajectory
 
 Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
 Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
 
 
-def _worlds(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Worlds:
-    from srm.domains.envs import make_worlds
+def _envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Envs:
+    from srm.domains.envs import make_envs
 
-    return make_worlds(env_id, count, seed, stepping)
+    return make_envs(env_id, count, seed, stepping)
 
 
 def _environment(env_id: str) -> gymnasium.Env:
@@ -53,7 +53,7 @@ class Task:
     machines: tuple[str, ...]  # files of srm/machine/library, without .srm
     expert: Expert | None  # None: demonstrations come from elsewhere
     frames: int  # to train for, unless told otherwise
-    worlds: Callable[[str, int, int], Worlds] = _worlds  # (environment, how many, seed), to train in
+    envs: Callable[[str, int, int], Envs] = _envs  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
     success: Callable[[Trajectory], bool] | None = None  # None: the task ended the episode with a return above 0
 
@@ -61,20 +61,20 @@ class Task:
         """Whether an episode counts as a success."""
         if self.success is not None:
             return self.success(trajectory)
-        return trajectory.ended and trajectory.total_reward > 0
+        return trajectory.terminated and trajectory.total_reward > 0
 
-    def make_worlds(self, count: int, seed: int) -> Worlds:
-        return self.worlds(self.env_id, count, seed)
+    def make_envs(self, count: int, seed: int) -> Envs:
+        return self.envs(self.env_id, count, seed)
 
     def using(self, stepping: Stepping) -> Task:
         """The same task with its envs stepped by somebody who was asked for."""
         if stepping == "auto":
             return self
-        if self.worlds is not _worlds:
+        if self.envs is not _envs:
             raise SettingError(
                 f"--envs {stepping} would change nothing: {self.name} makes envs of its own; leave --envs out"
             )
-        return replace(self, worlds=partial(_worlds, stepping=stepping))
+        return replace(self, envs=partial(_envs, stepping=stepping))
 
 
 def _minigrid(target: str | None) -> Vocabulary:

@@ -47,9 +47,9 @@ class Paid:
     """What K assignments pay for the N entries of a rollout; every other step pays 0."""
 
     steps: int  # T
-    worlds: int  # B
+    envs: int  # B
     step: Array  # [N]
-    world: Array  # [N]
+    env: Array  # [N]
     pay: Floats  # [K, N]
     rule: Array  # [K, N] which rule of `machine.rules` fired, or IDLE
     coefficients: Coefficients | None
@@ -59,14 +59,14 @@ class Paid:
 
     def dense(self) -> Floats:
         """[K, T, B]."""
-        spread = np.zeros((len(self.pay), self.steps, self.worlds))
-        spread[:, self.step, self.world] = self.pay
+        spread = np.zeros((len(self.pay), self.steps, self.envs))
+        spread[:, self.step, self.env] = self.pay
         return spread
 
     def mean_dense(self) -> Floats:
         """The mean over the assignments, [T, B]."""
-        spread = np.zeros((self.steps, self.worlds))
-        spread[self.step, self.world] = self.pay.mean(axis=0)
+        spread = np.zeros((self.steps, self.envs))
+        spread[self.step, self.env] = self.pay.mean(axis=0)
         return spread
 
 
@@ -82,8 +82,8 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, 
         raise AssignmentError(f"assignment {row} has {assignments[row, hole]} for ?{program.machine.hole_names[hole]}")
     holes = np.ascontiguousarray(assignments.T, dtype=np.float64)  # [H, K]
     count = len(assignments)
-    nodes = np.full((residual.worlds, count), tables.start, np.int32)
-    moving = np.zeros((residual.worlds, tables.dynamic, count))
+    nodes = np.full((residual.envs, count), tables.start, np.int32)
+    moving = np.zeros((residual.envs, tables.dynamic, count))
     for unfinished in residual.past:
         compiled.move_on(program.compiled, unfinished.entries, unfinished.chosen, holes, nodes, moving)
     entries = residual.entries
@@ -93,12 +93,12 @@ def pay(residual: Residual, assignments: Floats, *, coefficients: bool = False, 
     if clash[0] >= 0:
         entry, first, second, row = (int(number) for number in clash)
         values = dict(zip(program.machine.hole_names, assignments[row].tolist(), strict=True))
-        raise clash_error(program, int(entries.step[entry]), int(entries.world[entry]), first, second, values)
+        raise clash_error(program, int(entries.step[entry]), int(entries.env[entry]), first, second, values)
     return Paid(
         residual.steps,
-        residual.worlds,
+        residual.envs,
         entries.step,
-        entries.world,
+        entries.env,
         paid.T,
         rule.T,
         Coefficients((count, len(entries), tables.holes), *gradients) if gradients else None,

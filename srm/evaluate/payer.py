@@ -1,4 +1,4 @@
-"""A machine as the reward of a learner: successive rollouts of the same worlds in, pay [T, B] out.
+"""A machine as the reward of a learner: successive rollouts of the same envs in, pay [T, B] out.
 
     payer = Payer(machine, vocabulary)
     learner.update(batch, payer(batch.rollout))
@@ -42,25 +42,25 @@ def walk_rollout(
     program: Program, rollout: Rollout, events: Events, carry: symbolic.Carry | None = None
 ) -> tuple[symbolic.Residual, symbolic.Carry]:
     """The same as `read_rollout`, of events that were read already."""
-    return symbolic.read(program, events, rollout.ended | rollout.cut, rollout.real, carry)
+    return symbolic.read(program, events, rollout.terminated | rollout.truncated, rollout.valid, carry)
 
 
 def _refuse_two_acts(words: Words, events: Events) -> None:
     """Proofs take it that at most one act happens at a step; a vocabulary that reads two would make them false."""
     happened = np.flatnonzero(np.isin(events.event, [i for i, event in enumerate(words.events) if event.act]))
-    step, world = events.step[happened], events.world[happened]
-    together = np.flatnonzero((np.diff(step) == 0) & (np.diff(world) == 0))
+    step, env = events.step[happened], events.env[happened]
+    together = np.flatnonzero((np.diff(step) == 0) & (np.diff(env) == 0))
     if len(together):
         at = together[0]
         first, second = (words.events[events.event[i]].name for i in happened[at : at + 2])
         raise TrajectoryError(
-            f"step {step[at]} of world {world[at]}: {first} and {second} happen together, but at most one act happens at a "
+            f"step {step[at]} of env {env[at]}: {first} and {second} happen together, but at most one act happens at a "
             f"step; in the vocabulary {words.name} declare one of them with `act=False`"
         )
 
 
 class OpenPayer:
-    """Successive rollouts of the same worlds: each is read once with the holes left open, and paid under any assignment. Episodes go
+    """Successive rollouts of the same envs: each is read once with the holes left open, and paid under any assignment. Episodes go
     on across rollouts."""
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:

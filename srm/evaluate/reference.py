@@ -93,7 +93,7 @@ class Judgement:
 
 @dataclass
 class Walk:
-    """One world's way through a machine. Memory of what can still be re-paid is `held`, with its pay beside it."""
+    """One env's way through a machine. Memory of what can still be re-paid is `held`, with its pay beside it."""
 
     machine: Machine
     words: Words
@@ -259,36 +259,36 @@ Happenings = list[list[dict[str, Attributes]]]  # [T][B]: what happened at each 
 
 def happenings(events: Events, words: Words) -> Happenings:
     """The events of a rollout step by step, each with the attributes it has."""
-    steps: Happenings = [[{} for _ in range(events.worlds)] for _ in range(events.steps)]
+    steps: Happenings = [[{} for _ in range(events.envs)] for _ in range(events.steps)]
     for n in range(len(events.step)):
         event = words.events[int(events.event[n])]
         attributes = {name: int(events.attributes[n, words.attribute_index[name]]) for name in event.attributes}
-        steps[int(events.step[n])][int(events.world[n])][event.name] = attributes
+        steps[int(events.step[n])][int(events.env[n])][event.name] = attributes
     return steps
 
 
-def signals_at(events: Events, words: Words, step: int, world: int) -> dict[str, float]:
+def signals_at(events: Events, words: Words, step: int, env: int) -> dict[str, float]:
     """What each signal read at a step, by its name."""
-    return {signal.name: float(events.signals[step, world, i]) for i, signal in enumerate(words.signals)}
+    return {signal.name: float(events.signals[step, env, i]) for i, signal in enumerate(words.signals)}
 
 
-def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, real: Mask) -> npt.NDArray[np.float64]:
+def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, valid: Mask) -> npt.NDArray[np.float64]:
     """What each of B walks pays along a rollout, [T, B]; the walks go on where the last rollout left them.
 
-    `over` says where an episode ended or ran out of time; steps that are not `real` are not shown to the machine.
+    `over` says where an episode ended or ran out of time; steps that are not `valid` are not shown to the machine.
     """
-    pay = np.zeros((events.steps, events.worlds))
+    pay = np.zeros((events.steps, events.envs))
     happened = happenings(events, words)
-    for world, walk in enumerate(walks):
+    for env, walk in enumerate(walks):
         walk.forget()
         held: list[int] = []  # the rollout's steps that the walk still holds
         for step in range(events.steps):
-            if not real[step, world]:
+            if not valid[step, env]:
                 continue
-            walk.step(happened[step][world], signals_at(events, words, step, world), f"step {step} of world {world}")
+            walk.step(happened[step][env], signals_at(events, words, step, env), f"step {step} of env {env}")
             held.append(step)
-            pay[held, world] = walk.pay
-            if over[step, world]:
+            pay[held, env] = walk.pay
+            if over[step, env]:
                 walk.begin_episode()
                 held = []
     return pay

@@ -6,10 +6,10 @@ hindsight's windows and milestones are worked out here, once, for all assignment
 through the machine itself depends on the holes, each step keeps what moves the dynamic counters as well, so that an assignment
 can follow its own way; see `srm.evaluate._native.dynamic` for what is static and what is dynamic.
 
-Episodes run across rollouts: `Carry` holds where each world's machine stands and, for machines with dynamic parts, the
+Episodes run across rollouts: `Carry` holds where each env's machine stands and, for machines with dynamic parts, the
 entries of its unfinished episode, since another assignment would have come another way.
 
-    T steps   B worlds   N entries (steps that matter)   M candidates (rules that may hold at an entry)
+    T steps   B envs   N entries (steps that matter)   M candidates (rules that may hold at an entry)
 """
 
 from __future__ import annotations
@@ -41,87 +41,85 @@ class Residual:
 
     program: Program
     steps: int  # T
-    worlds: int  # B
+    envs: int  # B
     entries: Entries
     past: tuple[Unfinished, ...]  # of the episodes that were under way when the rollout began
 
 
 @dataclass(frozen=True, eq=False)
 class Carry:
-    """Where each world's machine stands between two rollouts."""
+    """Where each env's machine stands between two rollouts."""
 
     node: Array  # [B]
     counts: Array  # [B, C] of the static counters
     past: tuple[Unfinished, ...] = ()
 
 
-def begin(program: Program, worlds: int) -> Carry:
-    """Every world at the start of an episode."""
+def begin(program: Program, envs: int) -> Carry:
+    """Every env at the start of an episode."""
     counters = len(program.machine.counters)
-    return Carry(np.full(worlds, program.tables.start, np.int32), np.zeros((worlds, counters), np.int32))
+    return Carry(np.full(envs, program.tables.start, np.int32), np.zeros((envs, counters), np.int32))
 
 
 def read(
-    program: Program, events: Events, over: Mask, real: Mask, carry: Carry | None = None
+    program: Program, events: Events, over: Mask, valid: Mask, carry: Carry | None = None
 ) -> tuple[Residual, Carry]:
-    """The rollout with the holes left open, and what the next rollout of the same worlds goes on from.
+    """The rollout with the holes left open, and what the next rollout of the same envs goes on from.
 
-    `over` [T, B] says where an episode ended or ran out of time; steps that are not `real` [T, B] are not shown.
+    `over` [T, B] says where an episode ended or ran out of time; steps that are not `valid` [T, B] are not shown.
     """
-    carry = carry or begin(program, events.worlds)
-    _refuse_misfits(program, events, over, real, carry)
+    carry = carry or begin(program, events.envs)
+    _refuse_misfits(program, events, over, valid, carry)
 
     # The walk, which moves node and counts on in place
     node, counts = carry.node.copy(), carry.counts.copy()
     happened: dict[str, Array] = {
         "step": events.step.astype(np.int32, copy=False),
-        "world": events.world.astype(np.int32, copy=False),
+        "env": events.env.astype(np.int32, copy=False),
         "event": events.event.astype(np.int32, copy=False),
         "attribute": events.attributes.astype(np.int32, copy=False),
         "signal": events.signals.astype(np.float64, copy=False),
         "over": over,
-        "real": real,
+        "valid": valid,
     }
     entries, begun, clash = walk(program.compiled, happened, node, counts)
     if clash[0] >= 0:
         raise clash_error(program, clash[0], clash[1], clash[2], clash[3])
 
     # What is left of the rollout, and what the next one needs of it
-    residual = Residual(program, events.steps, events.worlds, entries, carry.past)
+    residual = Residual(program, events.steps, events.envs, entries, carry.past)
     past: tuple[Unfinished, ...] = ()
     if program.tables.dynamic or program.tables.dynamic_node:
         past = _unfinished(residual, begun, np.logical_or.reduce(over))
     return residual, Carry(node, counts, past)
 
 
-def _refuse_misfits(program: Program, events: Events, over: Mask, real: Mask, carry: Carry) -> None:
+def _refuse_misfits(program: Program, events: Events, over: Mask, valid: Mask, carry: Carry) -> None:
     """Refuses what compiled code could not be trusted with: it looks things up by these numbers unchecked."""
     words = program.words
     if (events.attributes.shape[1], events.signals.shape[2]) != (len(words.attributes), len(words.signals)):
         raise TrajectoryError(f"these events were not read with the vocabulary {words.name} of the machine")
     if events.event.max(initial=-1) >= len(words.events):
         raise TrajectoryError(f"event {events.event.max()}: the vocabulary {words.name} has {len(words.events)}")
-    if over.shape != (events.steps, events.worlds) or real.shape != over.shape:
+    if over.shape != (events.steps, events.envs) or valid.shape != over.shape:
         raise TrajectoryError(
-            f"ends {over.shape} and real steps {real.shape} for events of {(events.steps, events.worlds)}"
+            f"ends {over.shape} and real steps {valid.shape} for events of {(events.steps, events.envs)}"
         )
-    if not real[events.step, events.world].all():
+    if not valid[events.step, events.env].all():
         raise TrajectoryError(
-            "an event happens at a step that is not real: a vocabulary reports none where a world was reset"
+            "an event happens at a step that is not real: a vocabulary reports none where an env was reset"
         )
-    if len(carry.node) != events.worlds:
-        raise TrajectoryError(
-            f"{events.worlds} worlds after a rollout of {len(carry.node)}; begin anew for other worlds"
-        )
+    if len(carry.node) != events.envs:
+        raise TrajectoryError(f"{events.envs} envs after a rollout of {len(carry.node)}; begin anew for other envs")
 
 
 def clash_error(
-    program: Program, step: int, world: int, first: int, second: int, assignment: Mapping[str, float] | None = None
+    program: Program, step: int, env: int, first: int, second: int, assignment: Mapping[str, float] | None = None
 ) -> Ambiguous:
     """The error of two rules, given by their indices, that hold together."""
     node, _, label = program.machine.rules[first]
     other = program.machine.rules[second][2]
-    return Ambiguous(node.name, label, other, f"step {step} of world {world}", assignment or {})
+    return Ambiguous(node.name, label, other, f"step {step} of env {env}", assignment or {})
 
 
 def _unfinished(residual: Residual, begun: Array, anew: Mask) -> tuple[Unfinished, ...]:
@@ -131,8 +129,7 @@ def _unfinished(residual: Residual, begun: Array, anew: Mask) -> tuple[Unfinishe
     """
     latest = residual.entries
     remaining = [
-        replace(earlier, chosen=earlier.chosen[~anew[earlier.entries.world[earlier.chosen]]])
-        for earlier in residual.past
+        replace(earlier, chosen=earlier.chosen[~anew[earlier.entries.env[earlier.chosen]]]) for earlier in residual.past
     ]
-    under_way = np.flatnonzero(latest.step >= begun[latest.world]).astype(np.int32)
+    under_way = np.flatnonzero(latest.step >= begun[latest.env]).astype(np.int32)
     return tuple(some for some in (*remaining, Unfinished(latest, under_way)) if len(some.chosen))

@@ -101,7 +101,7 @@ class Trace:
     """One trajectory as the machine saw it."""
 
     steps: tuple[TracedStep, ...]
-    ended: bool  # False: time ran out
+    terminated: bool  # False: time ran out
     pay: float  # what the machine paid in all, hindsight included
     task_reward: float
 
@@ -117,7 +117,7 @@ def trace(machine: Machine, vocabulary: Vocabulary, trajectory: Trajectory, valu
         steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
-    return Trace(tuple(steps), trajectory.ended, sum(step.value for step in steps), trajectory.total_reward)
+    return Trace(tuple(steps), trajectory.terminated, sum(step.value for step in steps), trajectory.total_reward)
 
 
 def _step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes], signals: Signals) -> TracedStep:

@@ -5,14 +5,14 @@
 
 What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
 reward, and `info` tells `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
-a vector resets within the step, these are in `final_info` for the worlds that ended, as Gymnasium has it.
+a vector resets within the step, these are in `final_info` for the envs that ended, as Gymnasium has it.
 
-The pay depends on the node as well as on the view; `show_node` adds the node to the observation.
+The pay depends on the node as well as on the observation; `show_node` adds the node to the observation.
 
 A wrapper hands out pay step by step, so hindsight comes too late for it: it pays what each step earns at once, and when an
 episode of a machine with hindsight is over `info["corrected_pay"]` has what each of its steps should have been paid.
 
-    B worlds   N nodes
+    B envs   N nodes
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import Vocabulary
-from srm.domains.envs import place_of, view_of
+from srm.domains.envs import observation_of, pose_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.trajectory import Mask, Numbers, Rollout, Views
+from srm.trajectory import Mask, Numbers, Observations, Rollout
 
-Seen = tuple[Views, Numbers]  # views [B, ...] and places [B, P]
+Seen = tuple[Observations, Numbers]  # observations [B, ...] and places [B, P]
 Info = dict[str, Any]
 
 
@@ -47,7 +47,7 @@ class HindsightWarning(UserWarning):
 
 
 class _Judges:
-    """One walk through the machine for each of B worlds, moved on by a step of all of them at once."""
+    """One walk through the machine for each of B envs, moved on by a step of all of them at once."""
 
     def __init__(
         self,
@@ -73,29 +73,29 @@ class _Judges:
             )
 
     def step(
-        self, before: Seen, actions: npt.NDArray[Any], after: Seen, ended: Mask, cut: Mask, real: Mask
+        self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
     ) -> list[Judgement | None]:
-        """What the machine says of each world's step; None of one that was not real."""
+        """What the machine says of each env's step; None of one that was not real."""
         rollout = Rollout(
-            views=np.stack([before[0], after[0]]),
+            observations=np.stack([before[0], after[0]]),
             actions=np.asarray(actions, np.int64)[None],
-            places=np.stack([before[1], after[1]]),
-            task_reward=np.zeros((1, len(real)), np.float32),
-            ended=ended[None],
-            cut=(cut & ~ended)[None],
-            real=real[None],
+            poses=np.stack([before[1], after[1]]),
+            task_reward=np.zeros((1, len(valid)), np.float32),
+            terminated=terminated[None],
+            truncated=(truncated & ~terminated)[None],
+            valid=valid[None],
         )
         events, words = self.vocabulary.read(rollout), self.vocabulary.words
         (happened,) = happenings(events, words)
-        judgements: list[Judgement | None] = [None] * len(real)
-        for world in np.flatnonzero(real).tolist():
-            signals = signals_at(events, words, 0, world)
-            judgements[world] = self.walks[world].step(happened[world], signals, f"a step of world {world}")
+        judgements: list[Judgement | None] = [None] * len(valid)
+        for env in np.flatnonzero(valid).tolist():
+            signals = signals_at(events, words, 0, env)
+            judgements[env] = self.walks[env].step(happened[env], signals, f"a step of env {env}")
             if not self.repays:
-                self.walks[world].forget()  # an episode may have any length
+                self.walks[env].forget()  # an episode may have any length
         return judgements
 
-    def info(self, world: int, judgement: Judgement, task_reward: float, over: bool) -> Info:
+    def info(self, env: int, judgement: Judgement, task_reward: float, over: bool) -> Info:
         info: Info = {
             "node": judgement.target,
             "rule": judgement.rule,
@@ -103,7 +103,7 @@ class _Judges:
             "machine_reward": judgement.pay,
         }
         if over and self.repays:
-            info["corrected_pay"] = tuple(self.walks[world].pay)
+            info["corrected_pay"] = tuple(self.walks[env].pay)
         return info
 
     def one_hot(self) -> npt.NDArray[np.float32]:
@@ -116,7 +116,7 @@ class _Judges:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` tells the view and the place in an
+    `values` are those of the holes, unless they are written in the machine. `look` tells the observation and the place in an
     observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `place`.
     """
 
@@ -129,7 +129,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         *,
         show_node: bool = False,
         outside_constraint: bool = False,
-        look: Callable[[Any], tuple[Views, Numbers]] | None = None,
+        look: Callable[[Any], tuple[Observations, Numbers]] | None = None,
     ) -> None:
         RecordConstructorArgs.__init__(
             self,
@@ -159,31 +159,31 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         return self._observation(seen), {**info, "node": self.machine.start}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
-        seen, task_reward, ended, cut, info = self.env.step(action)
+        seen, task_reward, terminated, truncated, info = self.env.step(action)
         after = self._see(seen)
         (judgement,) = self._judges.step(
-            self._before, np.array([action]), after, np.array([ended]), np.array([cut]), np.ones(1, np.bool_)
+            self._before, np.array([action]), after, np.array([terminated]), np.array([truncated]), np.ones(1, np.bool_)
         )
         assert judgement is not None
         self._before = after
-        info = {**info, **self._judges.info(0, judgement, float(task_reward), bool(ended or cut))}
-        return self._observation(seen), judgement.pay, ended, cut, info
+        info = {**info, **self._judges.info(0, judgement, float(task_reward), bool(terminated or truncated))}
+        return self._observation(seen), judgement.pay, terminated, truncated, info
 
     def _see(self, seen: Any) -> Seen:
         if self._look is not None:
-            view, place = self._look(seen)
+            observation, pose = self._look(seen)
         else:
-            view = view_of(seen)
-            place = seen["place"] if isinstance(seen, dict) and "place" in seen else place_of(self.env.unwrapped)
-        return np.array(view)[None], np.array(place)[None]
+            observation = observation_of(seen)
+            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env.unwrapped)
+        return np.array(observation)[None], np.array(pose)[None]
 
     def _observation(self, seen: Any) -> Any:
         return _add_node(seen, self._judges.one_hot()[0]) if self._show_node else seen
 
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """`SymbolicReward` for many worlds at once. `look` is given their observations together and tells views [B, ...] and
-    places [B, P]; unless told, MiniGrid's worlds must show their place (`srm.domains.envs.ShowPlace`)."""
+    """`SymbolicReward` for many envs at once. `look` is given their observations together and tells observations [B, ...] and
+    places [B, P]; unless told, MiniGrid's envs must show their place (`srm.domains.envs.ShowPose`)."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self.machine, self._show_node, self._look = machine, show_node, look or _look
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, vocabulary, values, outside_constraint, env.num_envs)
-        self._resetting = np.zeros(env.num_envs, np.bool_)  # worlds whose next step is spent on resetting
+        self._resetting = np.zeros(env.num_envs, np.bool_)  # envs whose next step is spent on resetting
         if show_node:
             self.single_observation_space = _with_node(env.single_observation_space, len(machine.nodes))
             self.observation_space = batch_space(self.single_observation_space, env.num_envs)
@@ -216,62 +216,60 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         begun = np.array((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))  # the vector takes it out
         seen, info = self.env.reset(seed=seed, options=options)
-        for world in np.flatnonzero(begun):
-            self._judges.walks[world].begin_episode()
-            info = self._add_info(info, {"node": self.machine.start}, int(world))
+        for env in np.flatnonzero(begun):
+            self._judges.walks[env].begin_episode()
+            info = self._add_info(info, {"node": self.machine.start}, int(env))
         self._resetting[begun] = False
         self._before = _copied(self._look(seen))
         return self._observation(seen), info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        seen, task_reward, ended, cut, info = self.env.step(actions)
-        over, real = np.logical_or(ended, cut), ~self._resetting
+        seen, task_reward, terminated, truncated, info = self.env.step(actions)
+        over, valid = np.logical_or(terminated, truncated), ~self._resetting
         current = _copied(self._look(seen))
         after = self._last_seen(current, over, info)
-        judgements = self._judges.step(self._before, actions, after, np.array(ended), np.array(cut), real)
+        judgements = self._judges.step(self._before, actions, after, np.array(terminated), np.array(truncated), valid)
         self._before = current
         pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
-        for world, judgement in enumerate(judgements):
-            info = self._add_step_info(info, world, judgement, float(task_reward[world]), bool(over[world]))
+        for env, judgement in enumerate(judgements):
+            info = self._add_step_info(info, env, judgement, float(task_reward[env]), bool(over[env]))
         if self._mode is AutoresetMode.NEXT_STEP:
             self._resetting = over
-        return self._observation(seen), pay, ended, cut, info
+        return self._observation(seen), pay, terminated, truncated, info
 
     def _last_seen(self, current: Seen, over: Mask, info: Info) -> Seen:
         """What was truly seen after the step, where a new episode is shown already."""
         if self._mode is not AutoresetMode.SAME_STEP or not over.any():
             return current
-        views, places = _copied(current)
-        for world in np.flatnonzero(over):
-            (views[world],), (places[world],) = self._look(_batch_of_one(info["final_obs"][world]))
-        return views, places
+        observations, poses = _copied(current)
+        for env in np.flatnonzero(over):
+            (observations[env],), (poses[env],) = self._look(_batch_of_one(info["final_obs"][env]))
+        return observations, poses
 
-    def _add_step_info(
-        self, info: Info, world: int, judgement: Judgement | None, task_reward: float, over: bool
-    ) -> Info:
-        """Adds what the machine says of the world's step, and begins its next episode where that is shown."""
-        walk = self._judges.walks[world]
+    def _add_step_info(self, info: Info, env: int, judgement: Judgement | None, task_reward: float, over: bool) -> Info:
+        """Adds what the machine says of the env's step, and begins its next episode where that is shown."""
+        walk = self._judges.walks[env]
         if judgement is None:  # the step was spent on resetting
             walk.begin_episode()
-        step_info = self._judges.info(world, judgement, task_reward, over) if judgement else {"node": walk.node}
+        step_info = self._judges.info(env, judgement, task_reward, over) if judgement else {"node": walk.node}
         within = over and self._mode is AutoresetMode.SAME_STEP
         if within and self._show_node:
             final: Any = info["final_obs"]
-            final[world] = _add_node(final[world], self._judges.one_hot()[world])
+            final[env] = _add_node(final[env], self._judges.one_hot()[env])
         if within:
             walk.begin_episode()
-            info = self._add_info(info, {"final_info": step_info}, world)
+            info = self._add_info(info, {"final_info": step_info}, env)
             step_info = {"node": walk.node}
-        return self._add_info(info, step_info, world)
+        return self._add_info(info, step_info, env)
 
     def _observation(self, seen: Any) -> Any:
         return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
 
 
 def _look(seen: Any) -> Seen:
-    views = view_of(seen)
-    places = seen["place"] if isinstance(seen, dict) and "place" in seen else np.zeros((len(views), 0), np.int16)
-    return views, places
+    observations = observation_of(seen)
+    poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0), np.int16)
+    return observations, poses
 
 
 def _copied(seen: Seen) -> Seen:

@@ -1,4 +1,4 @@
-"""A policy's network as somebody who plays one env: the views of an episode so far go in, an action comes out."""
+"""A policy's network as somebody who plays one env: the observations of an episode so far go in, an action comes out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import torch
 
 from srm.rl.nn.nets import Net, NetInput
 from srm.seeding import stream
-from srm.trajectory import Views
+from srm.trajectory import Observations
 
 
 class Actor:
-    """Draws actions as in training, or (`greedy`) takes the likeliest. An episode begins when there is one view."""
+    """Draws actions as in training, or (`greedy`) takes the likeliest. An episode begins when there is one observation."""
 
     def __init__(self, net: Net, seed: int, *, greedy: bool = False) -> None:
         self._net, self._greedy = net, greedy
@@ -23,10 +23,10 @@ class Actor:
         self._frames = self._blanks  # newest first
         self._rows = np.arange(net.lags, dtype=np.uint32)[None]
 
-    def __call__(self, views: Sequence[Views]) -> int:
-        net, episode_start = self._net, len(views) == 1
+    def __call__(self, observations: Sequence[Observations]) -> int:
+        net, episode_start = self._net, len(observations) == 1
         earlier = self._blanks if episode_start else self._frames
-        self._frames = np.concatenate([net.encode(views[-1])[None], earlier[:-1]])
+        self._frames = np.concatenate([net.encode(observations[-1])[None], earlier[:-1]])
         with torch.no_grad():
             inputs = NetInput(self._frames, self._rows, self._memory, torch.tensor([[episode_start]]))
             outputs, self._memory = net(inputs)

@@ -17,9 +17,9 @@ def gae(
     pay: np.ndarray,
     values: np.ndarray,
     next_values: np.ndarray,
-    ended: Mask,
-    cut: Mask,
-    real: Mask,
+    terminated: Mask,
+    truncated: Mask,
+    valid: Mask,
     *,
     discount: float,
     gae_lambda: float,
@@ -31,14 +31,14 @@ def gae(
 
     A step that ran out of time is not an end: what could still have come is worth `next_values`.
     """
-    delta = pay + discount * next_values * ~ended - values
-    goes_on = real & ~ended & ~cut
+    delta = pay + discount * next_values * ~terminated - values
+    goes_on = valid & ~terminated & ~truncated
     advantage = np.zeros_like(delta[0])
     advantages = np.empty_like(delta)
     for t in reversed(range(len(pay))):
         advantage = delta[t] + discount * gae_lambda * goes_on[t] * advantage
         advantages[t] = advantage
-    return advantages * real
+    return advantages * valid
 
 
 def explained_variance(values: np.ndarray, returns: np.ndarray) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.rl.advantages import explained_variance
 from srm.rl.gradients import ppo_gradients
 from srm.rl.learner import Learner, Means, weights_seed
@@ -124,7 +124,7 @@ def agac_towers(actions: int, config: AgacConfig) -> tuple[TowerPlan, ...]:
 class Agac(Learner):
     """AGAC on whatever the rollout was paid."""
 
-    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int) -> None:
+    def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
         policy = make_net(envs, kind, net, agac_towers(envs.actions, config), weights_seed(seed))
         of_adversary = {name: w for name, w in policy.named_parameters() if name.startswith("towers.adversary")}
@@ -160,10 +160,10 @@ class Agac(Learner):
                 norm, _ = (optimiser.step() for optimiser in self._optimisers.values())
                 means.add(losses | {"loss_adversary": adversary_loss, "gradient_norm": norm})
 
-        real = batch.rollout.real
+        valid = batch.rollout.valid
         return means.take() | {
-            "explained_variance": explained_variance(batch.values[real], agac.returns[real]),
-            "surprise": float(agac.surprise[real].mean()),
-            "divergence": float(agac.divergence[real].mean()),
+            "explained_variance": explained_variance(batch.values[valid], agac.returns[valid]),
+            "surprise": float(agac.surprise[valid].mean()),
+            "divergence": float(agac.divergence[valid].mean()),
             "surprise_weight": c,
         }

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.rl.learner import Learner, Means, weights_seed
 from srm.rl.losses import entropy_of
 from srm.rl.nn.nets import Kind, NetConfig, NetInput, make_net
@@ -40,7 +40,7 @@ class Clone(Learner):
 
     def __init__(
         self,
-        envs: Worlds,
+        envs: Envs,
         kind: Kind,
         net: NetConfig,
         ppo: PpoConfig,
@@ -56,7 +56,7 @@ class Clone(Learner):
         demos = batch_of(policy, demonstrations)
         rows, memory = demos.rows[:-1].reshape(-1, policy.lags), torch.from_numpy(demos.memory[0])
         self._inputs = NetInput(demos.frames, rows, memory, torch.from_numpy(demos.episode_start[:-1]))
-        self._real = torch.from_numpy(np.flatnonzero(demonstrations.real.reshape(-1)))
+        self._real = torch.from_numpy(np.flatnonzero(demonstrations.valid.reshape(-1)))
         self._actions = torch.from_numpy(demonstrations.actions.reshape(-1))[self._real]
         super().__init__(Player(envs, policy, ppo.num_steps, seed), {}, {"adam": self._optimiser}, seed)
 

@@ -38,9 +38,9 @@ class EpisodeBook:
 
     def read(self, rollout: Rollout) -> Episodes:
         """Those that ended in this rollout."""
-        total = self._total + np.cumsum(rollout.task_reward * rollout.real, axis=0, dtype=np.float64)  # [T, B]
-        length = self._length + np.cumsum(rollout.real, axis=0)
-        env, step = np.nonzero((rollout.ended | rollout.cut).T)
+        total = self._total + np.cumsum(rollout.task_reward * rollout.valid, axis=0, dtype=np.float64)  # [T, B]
+        length = self._length + np.cumsum(rollout.valid, axis=0)
+        env, step = np.nonzero((rollout.terminated | rollout.truncated).T)
         follows = np.zeros(len(env), np.bool_)  # another episode of the same env in this rollout
         follows[1:] = env[1:] == env[:-1]
         at_end = [sums[step, env] for sums in (total, length)]

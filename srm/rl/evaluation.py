@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.rl.episodes import EpisodeBook, Episodes
 from srm.rl.nn.nets import Net
 from srm.rl.rollout import Player
@@ -22,7 +22,7 @@ MOST_STEPS = 4096
 
 def evaluate(
     net: Net,
-    envs: Worlds,
+    envs: Envs,
     episodes: int,
     *,
     greedy: bool,
@@ -84,7 +84,7 @@ def share_estimate(hits: np.ndarray) -> IntervalEstimate:
     return IntervalEstimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
 
 
-def play_whole(net: Net, envs: Worlds, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:
+def play_whole(net: Net, envs: Envs, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:
     """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
     player = Player(envs, net, num_steps, seed)
     rollouts: list[Rollout] = []
@@ -94,11 +94,11 @@ def play_whole(net: Net, envs: Worlds, seed: int, num_steps: int = 128) -> tuple
         batch = player.collect()
         rollouts.append(batch.rollout)
         log_probs.append(batch.log_prob)
-        episodes += (batch.rollout.ended | batch.rollout.cut).sum(axis=0)
+        episodes += (batch.rollout.terminated | batch.rollout.truncated).sum(axis=0)
     return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
 
 
 def _first_episodes(rollout: Rollout) -> Rollout:
     """The rollout with what comes after each env's first episodes left out."""
-    over = rollout.ended | rollout.cut
+    over = rollout.terminated | rollout.truncated
     return masked(rollout, np.less(np.cumsum(over, axis=0) - over, EPISODES))

@@ -54,7 +54,7 @@ class Learner(ABC):
         batch = self.player.collect()
         if self._visits is not None:
             batch = replace(batch, visits=self._visits.count(batch.rollout))
-        self.frames += int(batch.rollout.real.sum())
+        self.frames += int(batch.rollout.valid.sum())
         self.rounds += 1
         return batch
 
@@ -64,7 +64,7 @@ class Learner(ABC):
         Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """
         logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
-        return log_prob_of(logits, rollout.actions) * rollout.real
+        return log_prob_of(logits, rollout.actions) * rollout.valid
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""

@@ -28,7 +28,7 @@ def train(learner: Learner, payer: Pay, frames: int) -> Iterator[Round]:
     while learner.frames < frames:
         # Play
         batch = learner.collect()
-        valid = batch.rollout.real
+        valid = batch.rollout.valid
 
         # Pay
         pay = payer(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.errors import RunError, SettingError
 from srm.rl.agac import Agac, AgacConfig, agac_towers
 from srm.rl.bc import Clone, CloneConfig
@@ -62,7 +62,7 @@ class LearnerConfig:
         if self.learner == "bc":
             raise RunError("--learner bc reads no pay, so it cannot infer what pays; use it with `srm train`")
 
-    def make(self, envs: Worlds, seed: int, demonstrated: Rollout | None = None) -> Learner:
+    def make(self, envs: Envs, seed: int, demonstrated: Rollout | None = None) -> Learner:
         if demonstrated is None:
             self.refuse_cloning()
         elif self.learner == "bc":
@@ -73,7 +73,7 @@ class LearnerConfig:
             return Ride(envs, self.net, self.network, self.ppo, self.ride, seed)
         return Ppo(envs, self.net, self.network, self.ppo, seed)
 
-    def make_net(self, envs: Worlds) -> Net:
+    def make_net(self, envs: Envs) -> Net:
         """The policy's network alone, to be filled with weights."""
         if self.learner == "agac":
             plans = agac_towers(envs.actions, self.agac)

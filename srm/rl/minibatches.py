@@ -48,7 +48,7 @@ class Minibatches:
         self._rows = batch.rows[:num_steps].reshape(num_steps * num_envs, -1)
         self._memory = torch.from_numpy(batch.memory.reshape((num_steps + 1) * num_envs, batch.memory.shape[2]))
         self._episode_start = torch.from_numpy(batch.episode_start.reshape(-1))
-        self._real = batch.rollout.real.reshape(-1)
+        self._real = batch.rollout.valid.reshape(-1)
         self._hash = sample_hashes(batch.frames, self._rows)  # [T * B]
 
     def epoch(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
@@ -59,12 +59,12 @@ class Minibatches:
             yield from self._epoch_of_steps(count, rng)
 
     def _epoch_of_steps(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
-        real = np.flatnonzero(self._real)
-        _, first, group = np.unique(self._hash[real], return_index=True, return_inverse=True)
+        valid = np.flatnonzero(self._real)
+        _, first, group = np.unique(self._hash[valid], return_index=True, return_inverse=True)
         place = rng.permutation(len(first))[group]  # of each step's group of equal samples in this epoch
         order = np.argsort(place, kind="stable")
         for part in np.array_split(order, count):  # a group across the border is computed twice
-            index, groups = real[part], place[part]
+            index, groups = valid[part], place[part]
             distinct = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
             inverse = np.repeat(np.arange(len(distinct)), np.diff(np.append(distinct, len(part))))
             yield self._minibatch(index, index[distinct], torch.from_numpy(inverse))

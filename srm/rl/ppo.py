@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.errors import RunError
 from srm.rl.advantages import explained_variance, gae
 from srm.rl.gradients import ppo_gradients
@@ -98,7 +98,7 @@ class PpoConfig:
 class Ppo(Learner):
     """PPO on whatever the rollout was paid."""
 
-    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
+    def __init__(self, envs: Envs, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
         self.config = config
         policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
         self._optimiser = config.optimiser(policy)
@@ -136,21 +136,21 @@ def ppo_update(
             torch.autograd.backward((outputs["logits"], outputs["value"]), gradients)
             means.add(losses | {"gradient_norm": optimiser.step()})
 
-    real = batch.rollout.real
-    return means.take() | {"explained_variance": explained_variance(batch.values[real], returns[real])}
+    valid = batch.rollout.valid
+    return means.take() | {"explained_variance": explained_variance(batch.values[valid], returns[valid])}
 
 
 def batch_advantages(net: Net, batch: Batch, pay: np.ndarray, config: PpoConfig) -> np.ndarray:
     """[T, B], with time-outs treated as the config says."""
     rollout = batch.rollout
-    ended = rollout.ended if config.bootstrap_truncated else rollout.ended | rollout.cut
+    terminated = rollout.terminated if config.bootstrap_truncated else rollout.terminated | rollout.truncated
     return gae(
         pay.astype(np.float32),
         batch.values,
         next_values(net, batch),
-        ended,
-        rollout.cut,
-        rollout.real,
+        terminated,
+        rollout.truncated,
+        rollout.valid,
         discount=config.discount,
         gae_lambda=config.gae_lambda,
     )

@@ -1,6 +1,6 @@
 """RIDE: PPO paid in addition for steps that change what is seen, where few steps have led before.
 
-    n samples; phi [n, 128] the embedding of one view
+    n samples; phi [n, 128] the embedding of one observation
 
     intrinsic = ||phi(s') - phi(s)|| / sqrt(visits of s' in this episode)
     pay       = clip(pay + weight * intrinsic)
@@ -8,7 +8,7 @@
 phi is trained by two models alone: one predicts the action from phi(s) and phi(s'), the other phi(s') from phi(s) and the action. Visits are those of the full state (`visits.py`).
 
 What differs from the authors' code: PPO learns the policy (theirs is IMPALA's V-trace), so the two losses are means over
-minibatches rather than sums over time; the true last view of an episode is used (theirs takes the next episode's first).
+minibatches rather than sums over time; the true last observation of an episode is used (theirs takes the next episode's first).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from srm.domains.encodings import cells_of
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.errors import TaskError
 from srm.rl.learner import Learner, Means, weights_seed
 from srm.rl.nn.grid_conv import CellConvolutions, LinearElu
@@ -94,10 +94,10 @@ class RideModel(nn.Module):
         cells = cells_of(shape)
         if cells is None:
             raise TaskError(
-                f"RIDE embeds a grid of cells, as MiniGrid's view [width, height, 3] is, not {list(shape)}; use --learner ppo"
+                f"RIDE embeds a grid of cells, as MiniGrid's observation [width, height, 3] is, not {list(shape)}; use --learner ppo"
             )
         self.actions = actions
-        # As its authors do, whatever the policy sees: with one-hot cells every view is far from every other, walking about pays
+        # As its authors do, whatever the policy sees: with one-hot cells every observation is far from every other, walking about pays
         # 0.05 a step without end, and DoorKey-5x5 is never left (0.00 after 200 k frames).
         self.convolutions = CellConvolutions(cells, shape[0], shape[1], 1, "ids", 1 / 255, later=1)
         self.last = LinearElu(self.convolutions.out, EMBEDDING)
@@ -125,10 +125,10 @@ class RideModel(nn.Module):
 class Ride(Learner):
     """PPO on the rollout's pay and RIDE's own."""
 
-    def __init__(self, envs: Worlds, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int) -> None:
+    def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
         policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
-        self._model = RideModel(envs.view_shape, envs.actions, weights_seed(seed))
+        self._model = RideModel(envs.observation_shape, envs.actions, weights_seed(seed))
         optimisers = {
             "adam": ppo.optimiser(policy),
             "adam_model": Optimiser(
@@ -145,7 +145,7 @@ class Ride(Learner):
         intrinsic = self.intrinsic(batch)
         pay = total_pay(self.config, pay, intrinsic)
         losses = ppo_update(self.net, self._optimisers["adam"], batch, pay, self.ppo, self._rng("minibatches"))
-        return losses | self._train_model(batch) | {"intrinsic": float(intrinsic[batch.rollout.real].mean())}
+        return losses | self._train_model(batch) | {"intrinsic": float(intrinsic[batch.rollout.valid].mean())}
 
     def intrinsic(self, batch: Batch) -> np.ndarray:
         """[T, B], by the embedding as it is."""
@@ -156,14 +156,14 @@ class Ride(Learner):
             phi = self._model.embed(frames, distinct).numpy()
         change = phi[inverse[len(before) :]] - phi[inverse[: len(before)]]
         reward = intrinsic_reward(change, batch.visits.reshape(-1))
-        return reward.reshape(batch.visits.shape) * batch.rollout.real
+        return reward.reshape(batch.visits.shape) * batch.rollout.valid
 
     def _train_model(self, batch: Batch) -> dict[str, float]:
         frames, before, after = observation_rows(self.net, batch)
         actions = torch.from_numpy(batch.rollout.actions.reshape(-1))
-        real = np.flatnonzero(batch.rollout.real)
+        valid = np.flatnonzero(batch.rollout.valid)
         means = Means()
-        for index in np.array_split(self._rng("models").permutation(real), self.config.minibatches):
+        for index in np.array_split(self._rng("models").permutation(valid), self.config.minibatches):
             phi = self._model.embed(frames, np.concatenate([before[index], after[index]]))
             forward, inverse = self._model.losses(phi[: len(index)], phi[len(index) :], actions[index])
             (self.config.forward_weight * forward + self.config.inverse_weight * inverse).backward()
@@ -179,6 +179,6 @@ def observation_rows(net: Net, batch: Batch) -> tuple[np.ndarray, np.ndarray, np
     after = rows[1:].copy()
     frames = batch.frames
     if len(rollout.final_step):
-        after[rollout.final_step, rollout.final_world] = len(frames) + np.arange(len(rollout.final_step))
-        frames = np.concatenate([frames, net.encode(rollout.final_views)])
+        after[rollout.final_step, rollout.final_env] = len(frames) + np.arange(len(rollout.final_step))
+        frames = np.concatenate([frames, net.encode(rollout.final_observations)])
     return frames, rows[:-1].reshape(-1), after.reshape(-1)

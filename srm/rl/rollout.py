@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from srm.domains.envs import Step, Worlds, gather
+from srm.domains.envs import Envs, Step, gather
 from srm.rl.nn.frames import ages, episode_starts, mask_old, newest_rows
 from srm.rl.nn.nets import Net, NetInput
 from srm.seeding import stream
@@ -42,17 +42,17 @@ class Batch:
     @cached_property
     def log_prob(self) -> np.ndarray:
         """log pi(a|s) [T, B] of the policy that played; 0 where a step is not real."""
-        return log_prob_of(self.outputs["logits"][:-1], self.rollout.actions) * self.rollout.real
+        return log_prob_of(self.outputs["logits"][:-1], self.rollout.actions) * self.rollout.valid
 
 
 class Player:
     """B envs, and where in them and in its memory the policy is."""
 
-    def __init__(self, envs: Worlds, net: Net, num_steps: int, seed: int) -> None:
+    def __init__(self, envs: Envs, net: Net, num_steps: int, seed: int) -> None:
         self.envs, self.net, self.num_steps = envs, net, num_steps
         self.seed, self._round = seed, 0
         self._newest = newest_rows(num_steps, envs.count, net.lags)
-        self._observations, self._places = envs.reset()
+        self._observations, self._poses = envs.reset()
         self._episode_start = np.ones(envs.count, np.bool_)
         self._age = np.zeros(envs.count, np.int64)  # one step before `_observations`; unread where `_episode_start`
         self._memory = np.zeros((envs.count, net.memory), np.float32)
@@ -79,7 +79,7 @@ class Player:
         noise = self._noise(greedy)
         outputs: dict[str, np.ndarray] = {}
         actions, answers = [], []
-        observations, places = self._observations, self._places
+        observations, poses = self._observations, self._poses
 
         for t in range(num_steps + 1):
             # See
@@ -109,13 +109,13 @@ class Player:
         # What the next batch continues
         self._before = frames[num_steps * count : (num_steps + lags - 1) * count].copy()
         self._round += 1
-        rollout = gather(observations, places, actions, answers)
+        rollout = gather(observations, poses, actions, answers)
         return Batch(rollout, frames, rows, episode_start, memory, outputs)
 
     def _observe(self, step: Step) -> None:
-        self._observations, self._places = step.views, step.places
-        self._episode_start = ~step.real
-        self._episode_start[step.final_world] = True
+        self._observations, self._poses = step.observations, step.poses
+        self._episode_start = ~step.valid
+        self._episode_start[step.final_env] = True
 
     def _noise(self, greedy: bool) -> np.ndarray:
         """[T, B, A] Gumbel noise: the largest of logits + noise is a draw from the policy."""
@@ -131,9 +131,9 @@ def batch_of(net: Net, rollout: Rollout) -> Batch:
 
     It has no outputs: `recompute` makes them.
     """
-    num_steps, count, lags = rollout.steps, rollout.worlds, net.lags
+    num_steps, count, lags = rollout.steps, rollout.envs, net.lags
     blank = net.blank()
-    encoded = net.encode(rollout.views).reshape((num_steps + 1) * count, -1)
+    encoded = net.encode(rollout.observations).reshape((num_steps + 1) * count, -1)
     frames = np.concatenate([np.tile(blank, ((lags - 1) * count, 1)), encoded, blank[None]])
     episode_start = episode_starts(rollout, np.ones(count, np.bool_))
     age = ages(episode_start, np.zeros(count, np.int64))
@@ -170,8 +170,8 @@ def next_values(net: Net, batch: Batch) -> np.ndarray:
     if len(rollout.final_step) == 0:
         return values
     # Where an env already shows the next episode, the last observation of the old one was kept aside.
-    step, env = rollout.final_step, rollout.final_world
-    frames = np.concatenate([batch.frames, net.encode(rollout.final_views)])
+    step, env = rollout.final_step, rollout.final_env
+    frames = np.concatenate([batch.frames, net.encode(rollout.final_observations)])
     own = np.arange(len(batch.frames), len(frames), dtype=np.uint32)[:, None]
     rows = np.concatenate([own, batch.rows[step, env, :-1]], axis=1)
     memory = torch.from_numpy(batch.memory[step + 1, env])

@@ -39,7 +39,7 @@ class Visits:
                 if episode_start[t, b]:
                     counts.clear()
                     counts[int(before[t, b])] = 1
-                if rollout.real[t, b]:
+                if rollout.valid[t, b]:
                     key = int(after[t, b])
                     counts[key] = visits[t, b] = counts.get(key, 0) + 1
         return visits

@@ -15,7 +15,7 @@
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
         holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
-        grid or pictures, as in `srm.domains.scenes`; neither if the world cannot be shown
+        grid or pictures, as in `srm.domains.scenes`; neither if the env cannot be shown
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episod
         moments = _replayed(task, demonstrations, index) if seed != UNKNOWN_SEED else None
         if moments is None:
             known = task.words is MINIGRID_WORDS
-            moments = [look_through(view) if known else None for view in trajectory.views]
+            moments = [look_through(observation) if known else None for observation in trajectory.observations]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
 
 
 def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Moment] | None:
-    """None where the world cannot be made again as it was (another version of the package made it)."""
+    """None where the env cannot be made again as it was (another version of the package made it)."""
     try:
         return [look(env) for env in replay(demonstrations, index, task.environment)]
     except DemonstrationError:
@@ -131,7 +131,7 @@ def _tell_episode(machine: Machine, episode: Episode, traced: Trace) -> dict[str
         "number": episode.number,
         "env_id": episode.env_id,
         "seed": episode.seed,
-        "ended": trajectory.ended,
+        "terminated": trajectory.terminated,
         "return": _short(trajectory.total_reward),
         "pay": _short(traced.pay),
         "actions": trajectory.actions.tolist(),

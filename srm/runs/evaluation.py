@@ -52,7 +52,7 @@ def evaluate_policy(
     trained: Trained, task: Task, episodes: int, *, play: ActionChoice = "sampled", seed: int = 0
 ) -> Evaluation:
     """`task` names the environment: the one the policy was trained in, or a larger one of the same kind."""
-    envs = task.make_worlds(min(MOST_ENVS, episodes), EVAL_SEEDS + seed)
+    envs = task.make_envs(min(MOST_ENVS, episodes), EVAL_SEEDS + seed)
     try:
         with one_thread():
             net = trained.net(envs)

@@ -122,7 +122,7 @@ class HoleInference:
             return 0
         play = random_play(self.task, holes.demonstrated, self.seed, min(RANDOM_FRAMES, frames // 8))
         holes.add(play)
-        return int(play.rollout.real.sum())
+        return int(play.rollout.valid.sum())
 
     def outcome(self, holes: SavedHoles, play: Rollout) -> Outcome:
         """What was inferred; `play` is what the trained policy does."""

@@ -101,7 +101,7 @@ class InferredPay:
         if solution is None or not solution.fails:
             return None
         self.holes.add(play)
-        return Refinement(int(play.rollout.real.sum()), f"after {self.learner.frames:,} frames {solution}")
+        return Refinement(int(play.rollout.valid.sum()), f"after {self.learner.frames:,} frames {solution}")
 
     def arrays(self) -> dict[str, np.ndarray]:
         return self.holes.arrays()
@@ -154,7 +154,7 @@ class InferredPay:
 
     def _play(self) -> Play:
         """Whole episodes of the policy as it is, in envs of their own."""
-        envs = self.task.make_worlds(WHOLE_ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
+        envs = self.task.make_envs(WHOLE_ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
         try:
             rollout, log_prob = play_whole(self.learner.net, envs, self.learning.seed)
         finally:

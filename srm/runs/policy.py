@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.domains.record import play, record
 from srm.domains.tasks import Task, find_task
 from srm.errors import RunError
@@ -22,7 +22,7 @@ from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
-TRIES = 25  # worlds in a row that a policy may fail when it shows how a task is done
+TRIES = 25  # envs in a row that a policy may fail when it shows how a task is done
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,9 @@ class Trained:
     def _trained_on(self) -> Task:
         return self.given or find_task(self.task)
 
-    def net(self, worlds: Worlds) -> Net:
-        """The policy's network for worlds of the same kind."""
-        net = self.learning.make_net(worlds)
+    def net(self, envs: Envs) -> Net:
+        """The policy's network for envs of the same kind."""
+        net = self.learning.make_net(envs)
         try:
             load_weights(net, "net", self.tensors)
         except RunError as problem:
@@ -88,21 +88,21 @@ def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrati
     """`count` episodes in which the policy of a run succeeds; those it fails are left out."""
     trained = read_policy(folder)
     task = trained.environment(name)
-    worlds = task.make_worlds(1, seed)
-    actor = Actor(trained.net(worlds), seed)
-    worlds.close()
+    envs = task.make_envs(1, seed)
+    actor = Actor(trained.net(envs), seed)
+    envs.close()
     missed = 0
 
     def expert(env: Any) -> list[int] | None:
         nonlocal missed
-        played = play(env, actor, env.unwrapped.np_random_seed)  # the world it was just reset to
-        if played.ended and played.total_reward > 0:
+        played = play(env, actor, env.unwrapped.np_random_seed)  # the env it was just reset to
+        if played.terminated and played.total_reward > 0:
             missed = 0
             return played.actions.tolist()
         missed += 1
         if missed == TRIES:
             raise RunError(
-                f"{folder}: its policy has not solved {TRIES} worlds of {task.env_id} in a row; "
+                f"{folder}: its policy has not solved {TRIES} envs of {task.env_id} in a row; "
                 "train it further with --resume and more --frames, or leave --from-run out for the expert"
             )
         return None

@@ -26,7 +26,7 @@ def policy_play(
         raise RunError(
             f"--play {folder}: its policy was trained on {trained_on}, not on {task.name}; give a run of that"
         )
-    envs = task.make_worlds(ENVS, seed)
+    envs = task.make_envs(ENVS, seed)
     try:
         refuse_misfit(demonstrations, envs)
         net = trained.net(envs)

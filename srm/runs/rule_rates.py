@@ -50,7 +50,7 @@ def rules_by_episode(paid: Paid, over: Mask, under_way: Floats) -> tuple[Floats,
     ends = np.cumsum(over, axis=0)  # [T, B]
     first = np.concatenate([[0], np.cumsum(ends[-1] + 1)])  # [B + 1] each env's first episode in a list of all
     at = np.flatnonzero(paid.rule[0] != IDLE)
-    step, env, rule = paid.step[at], paid.world[at], paid.rule[0, at]
+    step, env, rule = paid.step[at], paid.env[at], paid.rule[0, at]
     cell = (first[env] + ends[step, env] - over[step, env]) * rules + rule
     sums = [np.bincount(cell, weights, first[-1] * rules) for weights in (None, paid.contribution[0, at])]
     episodes = np.stack(sums, axis=1, dtype=np.float64).reshape(-1, rules, 2).transpose(0, 2, 1)
@@ -71,9 +71,9 @@ class RuleRates:
 
     def add(self, paid: Paid, over: Mask) -> None:
         if self._under_way is None:
-            self._under_way = np.zeros((paid.worlds, 2, len(self.names)))
-        ended, self._under_way = rules_by_episode(paid, over, self._under_way)
-        self._recent.extend(ended)
+            self._under_way = np.zeros((paid.envs, 2, len(self.names)))
+        terminated, self._under_way = rules_by_episode(paid, over, self._under_way)
+        self._recent.extend(terminated)
 
     def forget(self) -> None:
         """Begins the means anew; episodes under way go on."""

@@ -194,7 +194,7 @@ class Run:
         episodes = book.read(round.rollout)
         self._recent.add(episodes)
         if self._rules is not None and self.source.paid is not None:
-            self._rules.add(self.source.paid, round.rollout.ended | round.rollout.cut)
+            self._rules.add(self.source.paid, round.rollout.terminated | round.rollout.truncated)
         return {
             "round": self.learner.rounds,
             "frames": round.frames,
@@ -268,14 +268,14 @@ class Run:
 
 
 def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:
-    """A fresh learner in worlds of its own. `began`: the round after which the run goes on."""
-    # Worlds cannot be put back to where they were: a resumed run plays other episodes than those already seen.
+    """A fresh learner in envs of its own. `began`: the round after which the run goes on."""
+    # Envs cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(settings.seed, f"resumed at {began}").integers(2**31)) if began else settings.seed
-    worlds = task.make_worlds(settings.learning.ppo.num_envs, seed)
+    envs = task.make_envs(settings.learning.ppo.num_envs, seed)
     if demonstrations is None:
-        return settings.learning.make(worlds, settings.seed)
-    demos.refuse_misfit(demonstrations, worlds)
-    return settings.learning.make(worlds, settings.seed, demonstrations.as_rollout())
+        return settings.learning.make(envs, settings.seed)
+    demos.refuse_misfit(demonstrations, envs)
+    return settings.learning.make(envs, settings.seed, demonstrations.as_rollout())
 
 
 def _make_source(

@@ -55,13 +55,13 @@ class Training:
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """imitate only the first so many"""
     from_run: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """begin with the policy that this run has trained, in a smaller world for instance, in place of a fresh one"""
+    """begin with the policy that this run has trained, in a smaller env for instance, in place of a fresh one"""
     frames: int = 0
     """steps to play; 0: what the task's table says"""
     stop_at: float | None = None
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
-    """of worlds, weights and actions"""
+    """of envs, weights and actions"""
     envs: Stepping = "auto"
     """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     checkpoint_seconds: float = 30.0

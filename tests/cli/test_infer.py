@@ -138,8 +138,8 @@ def test_bad_input_is_refused_in_one_line(here: Path, capsys: Capture) -> None:
 def test_torch_is_imported_only_to_let_a_policy_play(here: Path) -> None:
     arguments = ["infer", "doorkey", *QUICK, "-o", str(here / "run")]
     code = f"import sys; from srm.cli import main; print(main({arguments}), 'torch' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines()[-1] == "0 False"
+    terminated = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert terminated.stdout.splitlines()[-1] == "0 False"
 
 
 @pytest.mark.slow

@@ -240,14 +240,14 @@ def test_an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path: Path) 
 
 def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
     """Kills a run at random moments, resumes it each time, and at last lets it end."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     arguments = ["DoorKey-5x5", "--frames", "1000000", "--checkpoint-seconds", "0.05", "-o", str(folder), *SMALL]
     reached = 0
     for _ in range(kills):
         process = started(*arguments)
         log = folder / "log.csv"
         wait_for(lambda log=log, reached=reached: log.exists() and len(log.read_bytes().split(b"\n")) > reached + 2)
-        time.sleep(chance.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, 0.3))
         process.kill()
         process.communicate()
         text = log.read_text()

@@ -37,11 +37,11 @@ def test_codes_are_laid_out_cell_by_cell() -> None:
 
 
 def test_a_view_with_other_things_than_minigrids_is_refused() -> None:
-    view = np.zeros((1, 7, 7, 3), np.uint8)
-    view[0, 3, 3, 0] = 11
-    expected = r"a view holds \(11, 0, 0\).*MiniGrid's partial view.*types, colours and states are below 11, 6 and 3.*--net mlp"
+    observation = np.zeros((1, 7, 7, 3), np.uint8)
+    observation[0, 3, 3, 0] = 11
+    expected = r"an observation holds \(11, 0, 0\).*MiniGrid's partial observation.*types, colours and states are below 11, 6 and 3.*--net mlp"
     with pytest.raises(TaskError, match=expected):
-        MINIGRID_CELLS.encode(view)
+        MINIGRID_CELLS.encode(observation)
 
 
 def test_observations_are_grids_of_cells_by_their_shape() -> None:

@@ -34,7 +34,7 @@ def test_a_file_gives_back_what_was_recorded(recorded: Demonstrations, file: Pat
     for name in ("task", "env_id", "vocabulary", "versions", "seeds"):
         assert getattr(read, name) == getattr(recorded, name)
     for one, other in zip(read.trajectories, recorded.trajectories, strict=True):
-        for name in ("views", "actions", "places", "task_reward", "ended"):
+        for name in ("observations", "actions", "poses", "task_reward", "terminated"):
             assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -52,12 +52,12 @@ def test_replaying_the_actions_reproduces_the_views(recorded: Demonstrations) ->
 
 def test_a_replay_that_looks_otherwise_says_when(recorded: Demonstrations) -> None:
     first = recorded.trajectories[0]
-    views = first.views.copy()
-    views[2] = 0
-    changed = replace(recorded, trajectories=(replace(first, views=views), *recorded.trajectories[1:]))
+    observations = first.observations.copy()
+    observations[2] = 0
+    changed = replace(recorded, trajectories=(replace(first, observations=observations), *recorded.trajectories[1:]))
     with pytest.raises(DemonstrationError, match=r"episode 0: after 2 actions .* looks otherwise than recorded"):
         list(replay(changed, 0))
-    with pytest.raises(DemonstrationError, match="the seed of its world is not known"):
+    with pytest.raises(DemonstrationError, match="the seed of its env is not known"):
         list(replay(replace(recorded, seeds=(UNKNOWN_SEED,) * 3), 0))
 
 
@@ -67,7 +67,7 @@ def test_ten_demonstrations_of_every_task_are_shipped_and_can_be_replayed(name: 
     ready = load(shipped(task), task)
     assert len(ready) == 10
     assert ready.env_id == task.env_id
-    assert all(trajectory.ended and trajectory.total_reward > 0.8 for trajectory in ready.trajectories)
+    assert all(trajectory.terminated and trajectory.total_reward > 0.8 for trajectory in ready.trajectories)
     assert shipped(task).stat().st_size < 10_000
     for index in range(10):
         list(replay(ready, index))
@@ -138,7 +138,7 @@ def test_a_file_with_any_byte_changed_is_refused_or_unharmed(file: Path, recorde
             read = load(file)
         except DemonstrationError:
             continue
-        assert np.array_equal(read.trajectories[1].views, recorded.trajectories[1].views)
+        assert np.array_equal(read.trajectories[1].observations, recorded.trajectories[1].observations)
         assert read.seeds == recorded.seeds
 
 
@@ -163,7 +163,7 @@ def test_an_archive_of_something_else(file: Path) -> None:
 
 def test_a_pickle_inside_is_not_opened(file: Path) -> None:
     def smuggle(arrays: dict[str, np.ndarray]) -> None:
-        arrays["places"] = np.array([Trap()], dtype=object)
+        arrays["poses"] = np.array([Trap()], dtype=object)
 
     assert "of another kind" in refusal(broken(file, smuggle, mend_digest=False))
 
@@ -182,7 +182,7 @@ def test_an_edited_array_does_not_fit_the_digest(file: Path) -> None:
 
 def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
     newer = broken(file, lambda arrays: arrays.update(format=np.array("srm-demonstrations 2")), mend_digest=True)
-    assert "format srm-demonstrations 2, this version reads srm-demonstrations 1; update srm" in refusal(newer)
+    assert "format srm-demonstrations 2, this version reads srm-demonstrations 2; update srm" in refusal(newer)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
     [
         ("lengths", [0, 5, 8], "lengths: [0, 5, 8] do not divide"),
         ("lengths", [5, 5], "lengths: [5, 5] do not divide"),
-        ("ended", [True], "ended: shape [1], expected [3, ...]"),
+        ("terminated", [True], "ended: shape [1], expected [3, ...]"),
         ("seeds", [1, 2], "seeds: 2 for 3 trajectories"),
         ("about", "[]", "about: must tell task, env_id, vocabulary, versions"),
         ("about", "{", "Expecting property name"),
@@ -207,10 +207,10 @@ def test_parts_that_do_not_fit_together(file: Path, name: str, value: object, pr
     [
         ("actions", 0, 7, "episode 0: action 7, expected 0 to 6"),
         ("actions", 0, -1, "episode 0: there is no action -1"),
-        ("views", (0, 3, 5, 0), 11, "episode 0: type 11, expected 0 to 10"),
-        ("views", (0, 3, 5, 1), 6, "episode 0: colour 6, expected 0 to 5"),
-        ("views", (0, 3, 5, 2), 3, "episode 0: state 3, expected 0 to 2"),
-        ("places", (0, 2), 4, "episode 0: direction 4, expected 0 to 3"),
+        ("observations", (0, 3, 5, 0), 11, "episode 0: type 11, expected 0 to 10"),
+        ("observations", (0, 3, 5, 1), 6, "episode 0: colour 6, expected 0 to 5"),
+        ("observations", (0, 3, 5, 2), 3, "episode 0: state 3, expected 0 to 2"),
+        ("poses", (0, 2), 4, "episode 0: direction 4, expected 0 to 3"),
         ("task_reward", 0, np.nan, "episode 0: a reward is not a finite number"),
     ],
 )
@@ -222,7 +222,7 @@ def test_numbers_no_world_can_show(file: Path, name: str, cell: int, value: floa
 
 
 def test_views_of_another_shape(file: Path) -> None:
-    smaller = broken(file, lambda arrays: arrays.update(views=arrays["views"][:, :5]), mend_digest=True)
+    smaller = broken(file, lambda arrays: arrays.update(observations=arrays["observations"][:, :5]), mend_digest=True)
     assert "expected uint8 [7, 7, 3]" in refusal(smaller)
 
 
@@ -235,9 +235,9 @@ def test_recording_nothing_is_refused() -> None:
         record(find_task("doorkey"), 0, seed=0)
     with pytest.raises(TaskError, match="has no expert"):
         record(replace(find_task("doorkey"), expert=None), 1, seed=0)
-    with pytest.raises(TaskError, match="worlds in a row have no solution"):
+    with pytest.raises(TaskError, match="envs in a row have no solution"):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: None), 1, seed=0)
-    failed = r"failed in the world of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
+    failed = r"failed in the env of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
     with pytest.raises(TaskError, match=failed):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: [6]), 1, seed=0)
     with pytest.raises(TaskError, match=r"action 1 of the expert is 17, which is not in Discrete\(7\)"):

@@ -1,4 +1,4 @@
-"""Worlds by EnvPool and by Gymnasium keep one contract."""
+"""Envs by EnvPool and by Gymnasium keep one contract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from srm.domains.envs import EnvPoolWorlds, GymnasiumWorlds, ShowPlace, Worlds, gather, make_environment, make_worlds
+from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, ShowPose, gather, make_environment, make_envs
 from srm.errors import TaskError
 from srm.seeding import stream
 from srm.trajectory import Rollout
@@ -17,21 +17,21 @@ from srm.trajectory import Rollout
 DOORKEY = "MiniGrid-DoorKey-5x5-v0"
 
 
-def play(worlds: Worlds, steps: int, seed: int = 0) -> Rollout:
-    views, places = worlds.reset()
-    actions = stream(seed, "actions").integers(worlds.actions, size=(steps, worlds.count))
-    return gather(views, places, list(actions), [worlds.step(row) for row in actions])
+def play(envs: Envs, steps: int, seed: int = 0) -> Rollout:
+    observations, poses = envs.reset()
+    actions = stream(seed, "actions").integers(envs.actions, size=(steps, envs.count))
+    return gather(observations, poses, list(actions), [envs.step(row) for row in actions])
 
 
 def first_views(seed: int) -> list[bytes]:
-    worlds = EnvPoolWorlds("MiniGrid-DoorKey-16x16-v0", 16, seed)
-    views, places = worlds.reset()
-    return [view.tobytes() + place.tobytes() for view, place in zip(views, places, strict=True)]
+    envs = EnvPoolEnvs("MiniGrid-DoorKey-16x16-v0", 16, seed)
+    observations, poses = envs.reset()
+    return [observation.tobytes() + pose.tobytes() for observation, pose in zip(observations, poses, strict=True)]
 
 
 def test_the_same_seed_gives_the_same_worlds() -> None:
-    one, two = play(EnvPoolWorlds(DOORKEY, 4, 7), 300), play(EnvPoolWorlds(DOORKEY, 4, 7), 300)
-    for name in ("views", "places", "task_reward", "ended", "cut", "real"):
+    one, two = play(EnvPoolEnvs(DOORKEY, 4, 7), 300), play(EnvPoolEnvs(DOORKEY, 4, 7), 300)
+    for name in ("observations", "poses", "task_reward", "terminated", "truncated", "valid"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
 
@@ -40,46 +40,46 @@ def test_neighbouring_seeds_share_no_worlds() -> None:
 
 
 def test_a_long_seed_is_taken() -> None:
-    EnvPoolWorlds(DOORKEY, 1, 2**62).close()
+    EnvPoolEnvs(DOORKEY, 1, 2**62).close()
 
 
 def test_the_step_after_an_end_is_not_real_and_pays_nothing() -> None:
-    played = play(EnvPoolWorlds(DOORKEY, 8, 0), 600)
-    over = played.ended | played.cut
-    assert over.sum() >= 16, "two time-outs in each world, or ends"
-    assert np.array_equal(~played.real[1:], over[:-1])
-    assert not played.task_reward[~played.real].any()
-    assert len(played.final_step) == 0, "the view after an end is the true last one, so none has to be kept"
+    played = play(EnvPoolEnvs(DOORKEY, 8, 0), 600)
+    over = played.terminated | played.truncated
+    assert over.sum() >= 16, "two time-outs in each env, or ends"
+    assert np.array_equal(~played.valid[1:], over[:-1])
+    assert not played.task_reward[~played.valid].any()
+    assert len(played.final_step) == 0, "the observation after an end is the true last one, so none has to be kept"
 
 
 def test_worlds_tell_what_they_show() -> None:
-    worlds = make_worlds(DOORKEY, 3, 0)
-    views, places = worlds.reset()
-    assert (worlds.env_id, worlds.count, worlds.actions) == (DOORKEY, 3, 7)
-    assert views.shape == (3, *worlds.view_shape)
-    assert views.dtype == worlds.view_dtype == np.uint8
-    assert places.shape == (3, 3)
-    assert places.dtype == np.int16
+    envs = make_envs(DOORKEY, 3, 0)
+    observations, poses = envs.reset()
+    assert (envs.env_id, envs.count, envs.actions) == (DOORKEY, 3, 7)
+    assert observations.shape == (3, *envs.observation_shape)
+    assert observations.dtype == envs.observation_dtype == np.uint8
+    assert poses.shape == (3, 3)
+    assert poses.dtype == np.int16
 
 
-def gymnasium_worlds(mode: AutoresetMode, env_id: str = "CartPole-v1", count: int = 3) -> GymnasiumWorlds:
-    wrappers = [ShowPlace] if env_id.startswith("MiniGrid") else []
+def gymnasium_worlds(mode: AutoresetMode, env_id: str = "CartPole-v1", count: int = 3) -> GymnasiumEnvs:
+    wrappers = [ShowPose] if env_id.startswith("MiniGrid") else []
     vector = gymnasium.make_vec(
         env_id, count, vectorization_mode="sync", wrappers=wrappers, vector_kwargs={"autoreset_mode": mode}
     )
-    return GymnasiumWorlds(vector, seed=3)
+    return GymnasiumEnvs(vector, seed=3)
 
 
-def episodes(worlds: Worlds, steps: int) -> list[list[bytes]]:
-    """What each world shows of its first two episodes, seen through `real` and `after`; every action is 1."""
-    views, places = worlds.reset()
-    actions = [np.ones(worlds.count, np.int64)] * steps
-    played = gather(views, places, actions, [worlds.step(row) for row in actions])
-    after, over, shown = played.after(), played.ended | played.cut, []
-    for world in range(worlds.count):
-        ends = np.flatnonzero(over[:, world])[:2]
-        moments = [step for step in range(ends[1] + 1) if played.real[step, world]]
-        shown.append([after[step, world].tobytes() for step in moments])
+def episodes(envs: Envs, steps: int) -> list[list[bytes]]:
+    """What each env shows of its first two episodes, seen through `valid` and `after`; every action is 1."""
+    observations, poses = envs.reset()
+    actions = [np.ones(envs.count, np.int64)] * steps
+    played = gather(observations, poses, actions, [envs.step(row) for row in actions])
+    after, over, shown = played.after(), played.terminated | played.truncated, []
+    for env in range(envs.count):
+        ends = np.flatnonzero(over[:, env])[:2]
+        moments = [step for step in range(ends[1] + 1) if played.valid[step, env]]
+        shown.append([after[step, env].tobytes() for step in moments])
     return shown
 
 
@@ -94,28 +94,30 @@ def test_both_autoreset_modes_show_the_same_episodes(env_id: str) -> None:
 
 def test_a_world_that_resets_within_the_step_keeps_its_last_view() -> None:
     played = play(gymnasium_worlds(AutoresetMode.SAME_STEP), 100)
-    assert played.real.all()
-    assert played.ended.any()
-    assert len(played.final_step) == (played.ended | played.cut).sum()
-    fallen = np.abs(played.final_views[:, 2]) > 0.2  # the angle at which CartPole ends
-    assert fallen.all() or np.abs(played.final_views[:, 0]).max() > 2.4
-    assert np.abs(played.views[1:][played.ended][:, 2]).max() < 0.1, "while `views` shows the next episode"
+    assert played.valid.all()
+    assert played.terminated.any()
+    assert len(played.final_step) == (played.terminated | played.truncated).sum()
+    fallen = np.abs(played.final_observations[:, 2]) > 0.2  # the angle at which CartPole ends
+    assert fallen.all() or np.abs(played.final_observations[:, 0]).max() > 2.4
+    assert np.abs(played.observations[1:][played.terminated][:, 2]).max() < 0.1, (
+        "while `observations` shows the next episode"
+    )
 
 
 def test_minigrid_through_gymnasium_has_views_and_places() -> None:
     played = play(gymnasium_worlds(AutoresetMode.SAME_STEP, DOORKEY), 260)
-    assert played.views.shape[2:] == (7, 7, 3)
-    assert played.places.shape[2] == 3
-    assert played.cut.any()
-    assert played.final_places.shape == (len(played.final_step), 3)
+    assert played.observations.shape[2:] == (7, 7, 3)
+    assert played.poses.shape[2] == 3
+    assert played.truncated.any()
+    assert played.final_poses.shape == (len(played.final_step), 3)
 
 
 def test_an_environment_only_gymnasium_has_is_found_there() -> None:
     gymnasium.register("OnlyHere-v0", entry_point="gymnasium.envs.classic_control.cartpole:CartPoleEnv")
     try:
-        worlds = make_worlds("OnlyHere-v0", 2, 0)
-        assert isinstance(worlds, GymnasiumWorlds)
-        assert play(worlds, 5).places.shape == (6, 2, 0)
+        envs = make_envs("OnlyHere-v0", 2, 0)
+        assert isinstance(envs, GymnasiumEnvs)
+        assert play(envs, 5).poses.shape == (6, 2, 0)
     finally:
         gymnasium.registry.pop("OnlyHere-v0")
 
@@ -144,7 +146,7 @@ def test_what_cannot_be_a_world_is_refused_with_a_remedy(
 ) -> None:
     vector = SyncVectorEnv([lambda: Odd(observations, actions)], autoreset_mode=mode)
     with pytest.raises(TaskError, match=problem):
-        GymnasiumWorlds(vector, 0)
+        GymnasiumEnvs(vector, 0)
 
 
 def test_what_gymnasium_refuses_to_make_is_an_error_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,15 +155,15 @@ def test_what_gymnasium_refuses_to_make_is_an_error_of_the_task(monkeypatch: pyt
 
     gone = gymnasium.envs.registration.EnvSpec("Gone-v0", entry_point=outdated)
     monkeypatch.setitem(gymnasium.registry, "Gone-v0", gone)
-    for make in (make_environment, lambda env_id: make_worlds(env_id, 2, 0)):
+    for make in (make_environment, lambda env_id: make_envs(env_id, 2, 0)):
         with pytest.raises(TaskError, match="Gone-v0: Gymnasium cannot make it: version v3 is gone; please use v4"):
             make(env_id="Gone-v0")
 
 
 def test_an_unknown_environment_gets_a_near_one_suggested() -> None:
     with pytest.raises(TaskError, match=r"MiniGrid-DoorKye-8x8-v0; did you mean MiniGrid-DoorKey-8x8-v0\?"):
-        make_worlds("MiniGrid-DoorKye-8x8-v0", 1, 0)
+        make_envs("MiniGrid-DoorKye-8x8-v0", 1, 0)
     with pytest.raises(TaskError, match=r"did you mean MiniGrid-DoorKey-8x8-v0\?"):
         make_environment("MiniGrid-DoorKye-8x8-v0")
-    with pytest.raises(TaskError, match="0 worlds of"):
-        make_worlds(DOORKEY, 0, 0)
+    with pytest.raises(TaskError, match="0 envs of"):
+        make_envs(DOORKEY, 0, 0)

@@ -32,7 +32,7 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Demonstrations:
 def check_equal(one: Demonstrations, other: Demonstrations) -> None:
     assert (one.task, one.env_id, one.vocabulary) == (other.task, other.env_id, other.vocabulary)
     for first, second in zip(one.trajectories, other.trajectories, strict=True):
-        for name in ("views", "actions", "places", "task_reward", "ended"):
+        for name in ("observations", "actions", "poses", "task_reward", "terminated"):
             assert np.array_equal(getattr(first, name), getattr(second, name))
 
 
@@ -61,7 +61,7 @@ def foreign(ready: Demonstrations, *, seeds: bool) -> None:
         EpisodeBuffer(
             id=index,
             seed=seed if seeds else None,
-            observations={"image": episode.views, "direction": episode.places[:, 2].astype(np.int64)},
+            observations={"image": episode.observations, "direction": episode.poses[:, 2].astype(np.int64)},
             actions=episode.actions,
             rewards=episode.task_reward.tolist(),
             terminations=[False] * (episode.steps - 1) + [True],
@@ -96,7 +96,7 @@ def test_a_dataset_without_places_is_played_again_from_its_seeds(ready: Demonstr
 
 def test_reckoned_places_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
     for episode in ready.trajectories:
-        reckoned, true = reckon_places(episode.views, episode.actions), episode.places
+        reckoned, true = reckon_places(episode.observations, episode.actions), episode.poses
         turn = (true[0, 2] - reckoned[0, 2]) % 4
         assert np.array_equal((reckoned[:, 2] + turn) % 4, true[:, 2])
         x, y = (reckoned[:, axis] - reckoned[0, axis] for axis in (0, 1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from examples.mountain_car import MOUNTAIN_CAR, PUSH_LEFT, PUSH_RIGHT, height, position
-from srm.domains.envs import GymnasiumWorlds, gather
+from srm.domains.envs import GymnasiumEnvs, gather
 from srm.domains.record import record, replay
 from srm.errors import TaskError
 from srm.machine.language.parse import load
@@ -43,26 +43,26 @@ def test_the_signal_is_the_height_that_gymnasium_draws(demos: Demonstrations) ->
 
 def test_the_flag_is_reached_once_at_the_end(demos: Demonstrations) -> None:
     events = MOUNTAIN_CAR.vocabulary().read(demos.as_rollout())
-    assert events.world.tolist() == [0, 1, 2]
+    assert events.env.tolist() == [0, 1, 2]
     assert events.step.tolist() == [episode.steps - 1 for episode in demos.trajectories]
 
 
 def test_training_worlds_are_scaled_and_end_at_the_flag() -> None:
     """The driver's rule, on what the policy sees."""
-    worlds = MOUNTAIN_CAR.make_worlds(4, seed=0)
-    assert isinstance(worlds, GymnasiumWorlds)
-    views, places = worlds.reset()
-    steps, actions, seen = [], [], views
+    envs = MOUNTAIN_CAR.make_envs(4, seed=0)
+    assert isinstance(envs, GymnasiumEnvs)
+    observations, poses = envs.reset()
+    steps, actions, seen = [], [], observations
     for _ in range(210):
         actions.append(np.where(seen[:, 1] >= 0, PUSH_RIGHT, PUSH_LEFT))
-        steps.append(worlds.step(actions[-1]))
-        seen = steps[-1].views
-    worlds.close()
-    rollout = gather(views, places, actions, steps)
-    assert np.abs(rollout.views).max() <= 1
-    assert np.abs(rollout.views[..., 1]).max() > 0.5, "raw velocities are 0.07 at most"
-    assert rollout.ended.any(axis=0).all()
-    assert len(MOUNTAIN_CAR.vocabulary().read(rollout)) == rollout.ended.sum()
+        steps.append(envs.step(actions[-1]))
+        seen = steps[-1].observations
+    envs.close()
+    rollout = gather(observations, poses, actions, steps)
+    assert np.abs(rollout.observations).max() <= 1
+    assert np.abs(rollout.observations[..., 1]).max() > 0.5, "raw velocities are 0.07 at most"
+    assert rollout.terminated.any(axis=0).all()
+    assert len(MOUNTAIN_CAR.vocabulary().read(rollout)) == rollout.terminated.sum()
 
 
 def test_the_machine_has_a_hole_in_a_guard() -> None:

@@ -43,10 +43,12 @@ def test_a_caption_names_colours_and_cells(ready: Demonstrations) -> None:
 def test_seeing_is_told_again_when_it_begins_again(ready: Demonstrations) -> None:
     """The last step of the episode once more, after a look at nothing."""
     whole = ready.trajectories[0]
-    blind = np.zeros_like(whole.views[:1])
-    views = np.concatenate([whole.views[-2:-1], blind, whole.views[-2:]])
+    blind = np.zeros_like(whole.observations[:1])
+    observations = np.concatenate([whole.observations[-2:-1], blind, whole.observations[-2:]])
     actions = np.array([6, 6, 3])
-    twice = replace(whole, views=views, actions=actions, places=whole.places[-4:], task_reward=whole.task_reward[-3:])
+    twice = replace(
+        whole, observations=observations, actions=actions, poses=whole.poses[-4:], task_reward=whole.task_reward[-3:]
+    )
     told = captions(TASK.vocabulary(), twice)
     assert [[line.split()[0] for line in lines] for lines in told] == [
         ["see_target"],

@@ -74,9 +74,9 @@ def test_the_parts_of_a_task_fit_together(task: srm.domains.tasks.Task) -> None:
     assert all((library / f"{machine}.srm").is_file() for machine in task.machines)
     assert task.env_id in ENVIRONMENTS[task.name]
     assert task.vocabulary().words is task.words
-    worlds = task.make_worlds(2, seed=0)
-    assert worlds.env_id == task.env_id
-    worlds.close()
+    envs = task.make_envs(2, seed=0)
+    assert envs.env_id == task.env_id
+    envs.close()
 
 
 def test_the_table_can_be_read_without_what_the_tasks_need() -> None:

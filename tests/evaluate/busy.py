@@ -106,24 +106,24 @@ def busy_machine(seed: int) -> Machine:
     return Machine("busy", tuple(nodes), str(rng.choice(NODES)), tuple(map(Hole, HOLES)), counters)
 
 
-def busy_stream(seed: int, steps: int = 40, worlds: int = 3) -> Stream:
+def busy_stream(seed: int, steps: int = 40, envs: int = 3) -> Stream:
     rng = np.random.default_rng(seed)
-    over = rng.random((steps, worlds)) < 0.08
-    ended = over & (rng.random(over.shape) < 0.5)
-    real = np.ones_like(over)
-    real[1:, 0] = ~over[:-1, 0]  # the first world spends a step on resetting
-    ended, over = ended & real, over & real
+    over = rng.random((steps, envs)) < 0.08
+    terminated = over & (rng.random(over.shape) < 0.5)
+    valid = np.ones_like(over)
+    valid[1:, 0] = ~over[:-1, 0]  # the first env spends a step on resetting
+    terminated, over = terminated & valid, over & valid
     rows = []
-    for world in range(worlds):
-        for step in np.flatnonzero(real[:, world]):
+    for env in range(envs):
+        for step in np.flatnonzero(valid[:, env]):
             happened = [str(rng.choice(ACTS))] if rng.random() < 0.8 else []
             happened += ["see"] if rng.random() < 0.3 else []
             for name in sorted(happened, key=WORDS.event_index.__getitem__):
                 has = WORDS.events[WORDS.event_index[name]].attributes
                 colour = int(rng.integers(-1, 3)) if "colour" in has else NOTHING
                 place = pack_cell(*rng.integers(0, GRID, 2).tolist()) if "place" in has else NOTHING
-                rows.append((step, world, WORDS.event_index[name], colour, place))
+                rows.append((step, env, WORDS.event_index[name], colour, place))
     table = np.array(rows, np.int32)
-    signals = rng.integers(-4, 5, (steps, worlds, 2)) / 4.0
-    events = Events(steps, worlds, table[:, 0], table[:, 1], table[:, 2].astype(np.int16), table[:, 3:], signals)
-    return Stream(events, ended, over & ~ended, real)
+    signals = rng.integers(-4, 5, (steps, envs, 2)) / 4.0
+    events = Events(steps, envs, table[:, 0], table[:, 1], table[:, 2].astype(np.int16), table[:, 3:], signals)
+    return Stream(events, terminated, over & ~terminated, valid)

@@ -24,7 +24,7 @@ _EVENT = re.compile(r"(?P<event>\w+)(?: (?P<colour>[a-z]+))?(?: \((?P<x>\d+), (?
 
 
 def events_of(script: Script, words: Words = MINIGRID_WORDS) -> Events:
-    """One world in which this happens, and nothing is seen or read besides."""
+    """One env in which this happens, and nothing is seen or read besides."""
     rows = []
     for step, text in enumerate(script):
         told = [_EVENT.fullmatch(event.strip()) for event in text.split(";") if event.strip()]
@@ -59,10 +59,10 @@ def pay_of(
     carry, slow, fast = None, [], []
     for low, high in pairwise((0, *cuts, len(script))):
         events = events_of(script[low:high])
-        over, real = np.zeros((high - low, 1), np.bool_), np.ones((high - low, 1), np.bool_)
+        over, valid = np.zeros((high - low, 1), np.bool_), np.ones((high - low, 1), np.bool_)
         over[-1] = high == len(script)
-        slow += pay_rollout([walk], MINIGRID_WORDS, events, over, real)[:, 0].tolist()
-        residual, carry = symbolic.read(program, events, over, real, carry)
+        slow += pay_rollout([walk], MINIGRID_WORDS, events, over, valid)[:, 0].tolist()
+        residual, carry = symbolic.read(program, events, over, valid, carry)
         fast += batched.pay(residual, holes).dense()[0, :, 0].tolist()
     assert fast == pytest.approx(slow, abs=1e-12)
     return slow
@@ -80,10 +80,14 @@ class Told:
         return self.events
 
 
-def trajectory_of(steps: int, *, ended: bool = True) -> Trajectory:
+def trajectory_of(steps: int, *, terminated: bool = True) -> Trajectory:
     """An episode in which nothing is to be seen."""
     reward = np.zeros(steps, np.float32)
-    reward[-1] = float(ended)
+    reward[-1] = float(terminated)
     return Trajectory(
-        np.zeros((steps + 1, 1), np.uint8), np.zeros(steps, np.int64), np.zeros((steps + 1, 0), np.int16), reward, ended
+        np.zeros((steps + 1, 1), np.uint8),
+        np.zeros(steps, np.int64),
+        np.zeros((steps + 1, 0), np.int16),
+        reward,
+        terminated,
     )

@@ -25,40 +25,44 @@ def piece(stream: Stream, low: int, high: int) -> Stream:
     inside = (events.step >= low) & (events.step < high)
     cut_events = Events(
         high - low,
-        events.worlds,
+        events.envs,
         events.step[inside] - np.int32(low),
-        events.world[inside],
+        events.env[inside],
         events.event[inside],
         events.attributes[inside],
         events.signals[low:high],
     )
     return replace(
-        stream, events=cut_events, ended=stream.ended[low:high], cut=stream.cut[low:high], real=stream.real[low:high]
+        stream,
+        events=cut_events,
+        terminated=stream.terminated[low:high],
+        truncated=stream.truncated[low:high],
+        valid=stream.valid[low:high],
     )
 
 
 def pieces(stream: Stream, cuts: list[int]) -> list[Stream]:
-    bounds = sorted({0, stream.events.steps, *(cut % (stream.events.steps + 1) for cut in cuts)})
+    bounds = sorted({0, stream.events.steps, *(truncated % (stream.events.steps + 1) for truncated in cuts)})
     return [piece(stream, low, high) for low, high in pairwise(bounds)]
 
 
 def by_reference(machine: Machine, rollouts: list[Stream], assignment: np.ndarray) -> np.ndarray:
     values = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
-    walks = [Walk(machine, WORDS, values) for _ in range(rollouts[0].events.worlds)]
-    paid = [pay_rollout(walks, WORDS, part.events, part.ended | part.cut, part.real) for part in rollouts]
+    walks = [Walk(machine, WORDS, values) for _ in range(rollouts[0].events.envs)]
+    paid = [pay_rollout(walks, WORDS, part.events, part.terminated | part.truncated, part.valid) for part in rollouts]
     return np.concatenate(paid)
 
 
 def by_batch(program: Program, rollouts: list[Stream], holes: np.ndarray) -> np.ndarray:
     carry, paid = None, []
     for part in rollouts:
-        residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
+        residual, carry = symbolic.read(program, part.events, part.terminated | part.truncated, part.valid, carry)
         paid.append(batched.pay(residual, holes).dense())
     return np.concatenate(paid, axis=1)
 
 
-# One draw serves every claim, since drawing a machine costs more than all evaluations of it. The reference takes each world and
-# each assignment alone, so agreement also says that neither worlds nor assignments disturb one another.
+# One draw serves every claim, since drawing a machine costs more than all evaluations of it. The reference takes each env and
+# each assignment alone, so agreement also says that neither envs nor assignments disturb one another.
 @settings(max_examples=150)
 @given(machines(deterministic=True), streams(), st.lists(st.integers(0, 20), max_size=3), st.data())
 def test_batched_pays_what_the_reference_pays_and_knows_its_gradients(
@@ -74,7 +78,7 @@ def test_batched_pays_what_the_reference_pays_and_knows_its_gradients(
 
 def assert_coefficients_are_gradients(program: Program, stream: Stream, holes: np.ndarray) -> int:
     """Wherever a small change of a hole leaves the same guards true, pay moves along its coefficients. How often it did."""
-    residual, _ = symbolic.read(program, stream.events, stream.ended | stream.cut, stream.real)
+    residual, _ = symbolic.read(program, stream.events, stream.terminated | stream.truncated, stream.valid)
     at = batched.pay(residual, holes, coefficients=True)
     assert at.coefficients is not None
     coefficients, seen = at.coefficients.dense(), 0
@@ -102,7 +106,7 @@ def test_reference_and_batched_agree_where_much_depends_on_the_holes() -> None:
         gradients += assert_coefficients_are_gradients(program, stream, holes)
         carry = None
         for part in rollouts:
-            residual, carry = symbolic.read(program, part.events, part.ended | part.cut, part.real, carry)
+            residual, carry = symbolic.read(program, part.events, part.terminated | part.truncated, part.valid, carry)
             repayments += len(residual.entries.array("repay_entry")) > 0
             unfinished += len(residual.past) > 0
         dynamic_nodes += program.tables.dynamic_node
@@ -115,7 +119,9 @@ def test_what_the_firings_bring_is_what_is_paid_also_with_hindsight() -> None:
     for seed in range(60):
         machine, stream = busy_machine(seed), busy_stream(seed)
         holes = np.random.default_rng(seed).integers(-8, 9, (2, len(machine.holes))) / 4.0
-        residual, _ = symbolic.read(Program(machine, WORDS), stream.events, stream.ended | stream.cut, stream.real)
+        residual, _ = symbolic.read(
+            Program(machine, WORDS), stream.events, stream.terminated | stream.truncated, stream.valid
+        )
         paid = batched.pay(residual, holes, by_rule=True)
         assert paid.contribution is not None
         assert paid.contribution.sum(axis=1).tolist() == paid.pay.sum(axis=1).tolist(), f"seed {seed}"

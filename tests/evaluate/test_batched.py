@@ -159,7 +159,7 @@ start one
     residual, _ = symbolic.read(Program(machine, MINIGRID_WORDS), events_of(["open_door"]), over, ~over)
     assert batched.pay(residual, np.array([[-1.0], [1.0]])).pay.tolist() == [[0.0], [1.0]]
     with pytest.raises(
-        Ambiguous, match=r"step 0 of world 0: rules first and second of node one .*\(with \?a = 2\)"
+        Ambiguous, match=r"step 0 of env 0: rules first and second of node one .*\(with \?a = 2\)"
     ) as raised:
         batched.pay(residual, np.array([[1.0], [2.0]]))
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # it may come from another process

@@ -1,4 +1,4 @@
-"""A machine as the reward of a learner: rollout after rollout of the same worlds."""
+"""A machine as the reward of a learner: rollout after rollout of the same envs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ SECOND = ("close_door yellow (4, 4)", "reach_goal (6, 6)", "pick_up_key yellow (
 def rollout_of(steps: int, ends: int | None = None) -> Rollout:
     """A rollout in which nothing is seen, and in which an episode ends with step `ends`."""
     rollout = as_rollout([trajectory_of(steps)])
-    ended = np.zeros((steps, 1), np.bool_)
+    terminated = np.zeros((steps, 1), np.bool_)
     if ends is not None:
-        ended[ends] = True
-    nothing = np.zeros_like(ended)
-    return Rollout(rollout.views, rollout.actions, rollout.places, rollout.task_reward, ended, nothing, ~nothing)
+        terminated[ends] = True
+    nothing = np.zeros_like(terminated)
+    return Rollout(
+        rollout.observations, rollout.actions, rollout.poses, rollout.task_reward, terminated, nothing, ~nothing
+    )
 
 
 def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
@@ -55,7 +57,7 @@ def test_a_vocabulary_that_does_not_return_events_is_named() -> None:
 
 def test_two_acts_at_a_step_are_refused_since_proofs_rule_them_out() -> None:
     both = events_of(("pick_up_key yellow (1, 2); see_target (3, 3)", "close_door yellow (4, 4); reach_goal (6, 6)"))
-    told = "step 1 of world 0: reach_goal and close_door happen together.*vocabulary minigrid declare one.*`act=False`"
+    told = "step 1 of env 0: reach_goal and close_door happen together.*vocabulary minigrid declare one.*`act=False`"
     with pytest.raises(TrajectoryError, match=told):
         Payer(find_machine("doorkey_handset"), Told(both))(rollout_of(2))
 

@@ -94,7 +94,7 @@ def test_events_that_a_vocabulary_cannot_have_read_are_refused() -> None:
 def test_a_reading_that_is_no_number_is_refused_with_its_place() -> None:
     signals = np.zeros((2, 1, 2))
     signals[1, 0, 1] = np.nan
-    with pytest.raises(TrajectoryError, match="signal 1 reads nan at step 1 of world 0"):
+    with pytest.raises(TrajectoryError, match="signal 1 reads nan at step 1 of env 0"):
         replace(events_of(["", ""], WORDS), signals=signals)
 
 
@@ -108,13 +108,13 @@ def test_a_carry_of_other_worlds_is_refused() -> None:
     program = keycorridor()
     _, carry = read(program, DOORS)
     two = replace(carry, node=np.zeros(2, np.int32), counts=np.zeros((2, 4), np.int32))
-    with pytest.raises(TrajectoryError, match="1 worlds after a rollout of 2"):
+    with pytest.raises(TrajectoryError, match="1 envs after a rollout of 2"):
         read(program, DOORS, two)
 
 
 def test_two_rules_that_surely_hold_together_are_named_with_the_step() -> None:
     machine = parse("machine m\nstart one\n    first: open_door // 1\n    second: open_door or hit_wall // 2\n")
-    with pytest.raises(Ambiguous, match="step 1 of world 0: rules first and second of node one both hold"):
+    with pytest.raises(Ambiguous, match="step 1 of env 0: rules first and second of node one both hold"):
         read(Program(machine, MINIGRID_WORDS), ("hit_wall", "open_door red (1, 1)"))
 
 

@@ -154,8 +154,8 @@ def test_hindsight_is_told_where_it_is_made_and_where_it_lands() -> None:
 
 def test_the_trace_of_a_random_machine_pays_what_the_reference_pays() -> None:
     for seed in range(20):
-        machine, stream = busy_machine(seed), busy_stream(seed, worlds=1)
-        over = np.flatnonzero((stream.ended | stream.cut)[:, 0])
+        machine, stream = busy_machine(seed), busy_stream(seed, envs=1)
+        over = np.flatnonzero((stream.terminated | stream.truncated)[:, 0])
         steps = int(over[0]) + 1 if len(over) else stream.events.steps
         rng = np.random.default_rng(seed)
         values = dict(zip(machine.hole_names, (rng.integers(-8, 9, 3) / 4).tolist(), strict=True))
@@ -250,7 +250,7 @@ def test_json_has_the_documented_fields() -> None:
     data = json.loads(json.dumps(data, allow_nan=False))
     assert set(data) == {"format", "machine", "values", "traces", "totals"}
     (only,) = data["traces"]
-    assert set(only) == {"index", "steps", "ended", "pay", "task_reward"}
+    assert set(only) == {"index", "steps", "terminated", "pay", "task_reward"}
     assert only["index"] == 3
     assert set(only["steps"][0]) == {
         "step", "action", "happened", "signals", "node", "counters", "fired", "refused", "pay", "repaid", "target",

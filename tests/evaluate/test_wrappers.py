@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from srm.domains.envs import GymnasiumWorlds, ShowPlace, gather
+from srm.domains.envs import GymnasiumEnvs, ShowPose, gather
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.tasks import find_task
@@ -29,7 +29,7 @@ from tests.evaluate.scripts import events_of, pay_of
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 DOORKEY = "MiniGrid-DoorKey-5x5-v0"
 
-# A world in which one says what happens: each action is a phrase.
+# An env in which one says what happens: each action is a phrase.
 
 MAZE = (
     "",
@@ -58,8 +58,14 @@ class Say(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.count += 1
-        ended = int(action) == len(MAZE) - 1
-        return np.array([self.count], np.uint8), float(ended), ended, self.count >= self.most, {"said": MAZE[action]}
+        terminated = int(action) == len(MAZE) - 1
+        return (
+            np.array([self.count], np.uint8),
+            float(terminated),
+            terminated,
+            self.count >= self.most,
+            {"said": MAZE[action]},
+        )
 
 
 class Heard:
@@ -69,18 +75,18 @@ class Heard:
 
     def read(self, rollout: Rollout) -> Events:
         found = []
-        for world in range(rollout.worlds):
-            said = [MAZE[action] if real else "" for action, real in zip(*self.of(rollout, world), strict=True)]
+        for env in range(rollout.envs):
+            said = [MAZE[action] if valid else "" for action, valid in zip(*self.of(rollout, env), strict=True)]
             found.append(events_of(said))
-        each = [np.full(len(events), world, np.int32) for world, events in enumerate(found)]
+        each = [np.full(len(events), env, np.int32) for env, events in enumerate(found)]
         parts = [
             np.concatenate([getattr(events, name) for events in found]) for name in ("step", "event", "attributes")
         ]
-        signals = np.zeros((rollout.steps, rollout.worlds, 0))
-        return Events(rollout.steps, rollout.worlds, parts[0], np.concatenate(each), parts[1], parts[2], signals)
+        signals = np.zeros((rollout.steps, rollout.envs, 0))
+        return Events(rollout.steps, rollout.envs, parts[0], np.concatenate(each), parts[1], parts[2], signals)
 
-    def of(self, rollout: Rollout, world: int) -> tuple[np.ndarray, np.ndarray]:
-        return rollout.actions[:, world], rollout.real[:, world]
+    def of(self, rollout: Rollout, env: int) -> tuple[np.ndarray, np.ndarray]:
+        return rollout.actions[:, env], rollout.valid[:, env]
 
 
 def saying(*, most: int = 50, machine: str = "obstructedmaze_3_handset", **options: Any) -> SymbolicReward:
@@ -107,8 +113,8 @@ def test_info_tells_node_rule_and_both_rewards() -> None:
     env = saying()
     _, info = env.reset(seed=0)
     assert info == {"node": "searching"}
-    _, reward, ended, _, info = env.step(MAZE.index("see_target (9, 9)"))
-    assert (reward, ended) == (1.0, False)
+    _, reward, terminated, _, info = env.step(MAZE.index("see_target (9, 9)"))
+    assert (reward, terminated) == (1.0, False)
     assert info == {
         "said": "see_target (9, 9)",
         "node": "after_seeing_target",
@@ -171,18 +177,18 @@ def test_hindsight_warns_and_gives_the_corrected_pay_at_the_end() -> None:
 def test_an_expert_in_minigrid_is_paid_what_the_batched_evaluator_pays() -> None:
     task = find_task("keycorridor")
     machine, vocabulary = find_machine("keycorridor_revised"), task.vocabulary()
-    env = SymbolicReward(ShowPlace(gymnasium.make("MiniGrid-KeyCorridorS3R1-v0")), machine, vocabulary)
+    env = SymbolicReward(ShowPose(gymnasium.make("MiniGrid-KeyCorridorS3R1-v0")), machine, vocabulary)
     seen, _ = env.reset(seed=3)
     assert task.expert is not None
     actions = task.expert(env) or []
     steps = [env.step(action) for action in actions]
     assert steps[-1][2]
-    views = np.stack([seen["image"], *(step[0]["image"] for step in steps)])[:, None]
-    places = np.stack([seen["place"], *(step[0]["place"] for step in steps)])[:, None]
-    ended = np.array([[step[2]] for step in steps])
-    nothing = np.zeros_like(ended)
-    rewards = np.zeros(ended.shape, np.float32)
-    rollout = Rollout(views, np.array(actions)[:, None], places, rewards, ended, nothing, ~nothing)
+    observations = np.stack([seen["image"], *(step[0]["image"] for step in steps)])[:, None]
+    poses = np.stack([seen["pose"], *(step[0]["pose"] for step in steps)])[:, None]
+    terminated = np.array([[step[2]] for step in steps])
+    nothing = np.zeros_like(terminated)
+    rewards = np.zeros(terminated.shape, np.float32)
+    rollout = Rollout(observations, np.array(actions)[:, None], poses, rewards, terminated, nothing, ~nothing)
     expected = Payer(machine, vocabulary)(rollout)[:, 0]
     assert [step[1] for step in steps] == pytest.approx(expected.tolist())
     assert expected.sum() == pytest.approx(1.6)
@@ -203,9 +209,9 @@ def test_a_vector_that_resets_within_the_step_tells_the_last_step_in_final_info(
     assert info["node"].tolist() == ["searching"] * 2
     assert env.observation_space.contains(seen)
     env.step(np.array([5, 0]))
-    seen, reward, ended, _, info = env.step(np.array([6, 5]))
+    seen, reward, terminated, _, info = env.step(np.array([6, 5]))
     assert env.observation_space.contains(seen)
-    assert (reward.tolist(), ended.tolist()) == ([3, 1], [True, False])
+    assert (reward.tolist(), terminated.tolist()) == ([3, 1], [True, False])
     assert info["node"].tolist() == ["searching", "after_seeing_target"]
     assert (info["rule"][1], info["_rule"].tolist()) == ("searching.1", [False, True])
     final = info["final_info"]
@@ -220,10 +226,14 @@ def test_a_vector_that_spends_a_step_on_resetting_does_not_show_it_to_the_machin
     env = SymbolicRewardVector(vector_of(AutoresetMode.NEXT_STEP), machine, Heard(), show_node=True)
     env.reset(seed=0)
     env.step(np.array([5, 0]))
-    seen, reward, ended, _, info = env.step(np.array([6, 0]))
-    assert (reward.tolist(), ended.tolist(), info["node"].tolist()) == ([3, 0], [True, False], ["end", "searching"])
-    assert seen["node"].tolist() == [[0, 0, 1], [1, 0, 0]]  # the view is still that of the episode's end
-    seen, reward, _, _, info = env.step(np.array([5, 5]))  # the first world ignores what is said
+    seen, reward, terminated, _, info = env.step(np.array([6, 0]))
+    assert (reward.tolist(), terminated.tolist(), info["node"].tolist()) == (
+        [3, 0],
+        [True, False],
+        ["end", "searching"],
+    )
+    assert seen["node"].tolist() == [[0, 0, 1], [1, 0, 0]]  # the observation is still that of the episode's end
+    seen, reward, _, _, info = env.step(np.array([5, 5]))  # the first env ignores what is said
     assert seen["node"].tolist() == [[1, 0, 0], [0, 1, 0]]
     assert (reward.tolist(), info["node"].tolist()) == ([0, 1], ["searching", "after_seeing_target"])
     assert info["_rule"].tolist() == [False, True]
@@ -235,9 +245,9 @@ def test_a_vector_that_leaves_resetting_to_others_begins_where_it_is_reset() -> 
     env = SymbolicRewardVector(vector_of(AutoresetMode.DISABLED), find_machine("obstructedmaze_3_handset"), Heard())
     env.reset(seed=0)
     env.step(np.array([5, 5]))
-    _, _, ended, _, info = env.step(np.array([6, 0]))
+    _, _, terminated, _, info = env.step(np.array([6, 0]))
     assert info["node"].tolist() == ["end", "after_seeing_target"]
-    _, info = env.reset(options={"reset_mask": ended})
+    _, info = env.reset(options={"reset_mask": terminated})
     assert (info["node"][0], info["_node"].tolist()) == ("searching", [True, False])
     _, reward, *_ = env.step(np.array([5, 6]))
     assert reward.tolist() == [1, 3]
@@ -250,8 +260,8 @@ def test_corrected_pay_is_told_for_each_world_when_its_episode_is_over(mode: Aut
     env.reset(seed=0)
     for actions in ([1, 0], [2, 0], [3, 5]):
         env.step(np.array(actions))
-    _, reward, ended, cut, info = env.step(np.array([4, 6]))
-    assert (reward.tolist(), ended.tolist(), cut.tolist()) == ([0.6, 3], [False, True], [True, True])
+    _, reward, terminated, truncated, info = env.step(np.array([4, 6]))
+    assert (reward.tolist(), terminated.tolist(), truncated.tolist()) == ([0.6, 3], [False, True], [True, True])
     told = info["final_info"] if mode is AutoresetMode.SAME_STEP else info
     assert told["corrected_pay"][0] == pytest.approx([0, 0.1, 0.1, 0.6])
     assert told["corrected_pay"][1] == pytest.approx([0, 0, 1, 3])
@@ -268,16 +278,16 @@ def test_wrappers_of_gymnasium_read_the_info_of_a_vector() -> None:
 
 
 class Steered:
-    """Follows the task's expert for a while, then acts at random, in each world of a vector."""
+    """Follows the task's expert for a while, then acts at random, in each env of a vector."""
 
     def __init__(self, vector: SyncVectorEnv, task: Any, seed: int) -> None:
         self.vector, self.task, self.rng = vector, task, np.random.default_rng(seed)
         self.plans: list[Iterator[int]] = [iter(())] * vector.num_envs
 
-    def begin(self, worlds: Any) -> None:
-        for world in worlds:
-            plan = self.task.expert(self.vector.envs[world]) or []
-            self.plans[world] = iter(plan if self.rng.random() < 0.7 else plan[: len(plan) // 2])
+    def begin(self, envs: Any) -> None:
+        for env in envs:
+            plan = self.task.expert(self.vector.envs[env]) or []
+            self.plans[env] = iter(plan if self.rng.random() < 0.7 else plan[: len(plan) // 2])
 
     def act(self) -> np.ndarray:
         return np.array([next(plan, int(self.rng.integers(7))) for plan in self.plans])
@@ -296,7 +306,7 @@ def test_a_vector_pays_what_the_batched_evaluator_pays(
     task: str, env_id: str, machine: str, mode: AutoresetMode
 ) -> None:
     def make() -> gymnasium.Env[Any, Any]:
-        return ShowPlace(gymnasium.make(env_id, max_steps=40))
+        return ShowPose(gymnasium.make(env_id, max_steps=40))
 
     row, model = find_task(task), find_machine(machine)
     vector = SyncVectorEnv([make] * 3, autoreset_mode=mode)
@@ -307,16 +317,16 @@ def test_a_vector_pays_what_the_batched_evaluator_pays(
     actions, paid, overs = [], [], np.zeros(3, np.bool_)
     for _ in range(90):
         actions.append(policy.act())
-        _, reward, ended, cut, _ = env.step(actions[-1])
+        _, reward, terminated, truncated, _ = env.step(actions[-1])
         paid.append(reward)
-        over = ended | cut
+        over = terminated | truncated
         policy.begin(np.flatnonzero(over if mode is AutoresetMode.SAME_STEP else overs))
         overs = over
     twin = SyncVectorEnv([make] * 3, autoreset_mode=mode)
-    worlds = GymnasiumWorlds(twin, seed=0, env_id=env_id)
-    worlds._seed = [5, 6, 7]  # type: ignore[assignment]
-    rollout = gather(*worlds.reset(), actions, [worlds.step(row) for row in actions])
-    assert rollout.ended.sum() > 2
+    envs = GymnasiumEnvs(twin, seed=0, env_id=env_id)
+    envs._seed = [5, 6, 7]  # type: ignore[assignment]
+    rollout = gather(*envs.reset(), actions, [envs.step(row) for row in actions])
+    assert rollout.terminated.sum() > 2
     np.testing.assert_allclose(np.array(paid), Payer(model, row.vocabulary())(rollout), atol=1e-12)
 
 
@@ -347,5 +357,5 @@ def test_a_vector_of_minigrid_without_places_says_what_to_do() -> None:
     vector = gymnasium.make_vec(DOORKEY, 1, vectorization_mode="sync")
     env = SymbolicRewardVector(vector, find_machine("doorkey_handset"), MiniGrid())
     env.reset(seed=0)
-    with pytest.raises(TaskError, match="ShowPlace"):
+    with pytest.raises(TaskError, match="ShowPose"):
         env.step(np.array([0]))

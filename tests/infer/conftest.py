@@ -14,4 +14,4 @@ torch.set_num_threads(1)
 
 @pytest.fixture(scope="session")
 def rollouts() -> list[Rollout]:
-    return random_rollouts(find_task("DoorKey-5x5"), rollouts=12, steps=32, worlds=16)
+    return random_rollouts(find_task("DoorKey-5x5"), rollouts=12, steps=32, envs=16)

@@ -14,16 +14,16 @@ def demonstrations(task: str, count: int = 10) -> Demonstrations:
     return record(find_task(task), count, seed=0)
 
 
-def random_rollouts(task: Task, *, rollouts: int, steps: int, worlds: int, seed: int = 0) -> list[Rollout]:
-    """Successive rollouts of the same worlds."""
-    made, rng = task.make_worlds(worlds, seed), np.random.default_rng(seed)
-    views, places = made.reset()
+def random_rollouts(task: Task, *, rollouts: int, steps: int, envs: int, seed: int = 0) -> list[Rollout]:
+    """Successive rollouts of the same envs."""
+    made, rng = task.make_envs(envs, seed), np.random.default_rng(seed)
+    observations, poses = made.reset()
     found = []
     for _ in range(rollouts):
-        actions = [rng.integers(0, made.actions, worlds) for _ in range(steps)]
+        actions = [rng.integers(0, made.actions, envs) for _ in range(steps)]
         answers = [made.step(taken) for taken in actions]
-        found.append(gather(views, places, actions, answers))
-        views, places = answers[-1].views, answers[-1].places
+        found.append(gather(observations, poses, actions, answers))
+        observations, poses = answers[-1].observations, answers[-1].poses
     made.close()
     return found
 

@@ -56,8 +56,8 @@ def write_run(
     writer.text("learnt.srm", str(learnt))
     writer.text("posterior.json", json.dumps(_posterior(learnt)))
     writer.text("check.json", json.dumps(check(learnt, row.words).as_json()))
-    chance = stream(0, "a policy that plays at random")
-    played = record_episodes(row, learnt, shown, lambda views: int(chance.integers(6)), episodes, seed=5)
+    rng = stream(0, "a policy that plays at random")
+    played = record_episodes(row, learnt, shown, lambda observations: int(rng.integers(6)), episodes, seed=5)
     writer.text("episodes.json", json.dumps(played))
     writer.finish({"frames": 491_520, "rounds": 60, "seconds": 95.2, "return": 0.934, "success": 0.97, "length": 21.5})
     writer.close()
@@ -70,11 +70,11 @@ def _learnt(machine: Machine, values: Mapping[str, float]) -> Machine:
 
 def _rounds(machine: Machine, count: int) -> Any:
     """A log of holes that settle and a return that rises, from rounds in which no episode had ended."""
-    chance = stream(1, "an invented log")
+    rng = stream(1, "an invented log")
     for index in range(count):
         done = index / (count - 1)
         settled = 1 - np.exp(-5 * done)
-        reached = None if index < 2 else float(0.95 / (1 + np.exp(-14 * (done - 0.5))) + 0.02 * chance.normal())
+        reached = None if index < 2 else float(0.95 / (1 + np.exp(-14 * (done - 0.5))) + 0.02 * rng.normal())
         row = {
             "round": index + 1,
             "frames": 8192 * (index + 1),
@@ -83,10 +83,10 @@ def _rounds(machine: Machine, count: int) -> Any:
             "success": None if reached is None else min(1.0, 1.03 * max(0.0, reached)),
             "length": None if reached is None else 250 - 230 * reached,
             "episodes": 0 if reached is None else 40,
-            "paid": 0.02 * settled + 0.002 * float(chance.normal()),
+            "paid": 0.02 * settled + 0.002 * float(rng.normal()),
         }
         for name, value in machine.values().items():
-            row[f"hole.{name}"] = float(value * settled + 0.02 * chance.normal())
+            row[f"hole.{name}"] = float(value * settled + 0.02 * rng.normal())
             row[f"spread.{name}"] = float(SPREAD + 0.5 * np.exp(-4 * done))
         for name in rule_names(machine):
             row[f"rule.{name}.rate"] = None if reached is None else 1.4 * done

@@ -1,4 +1,4 @@
-"""Worlds whose every view tells the world, the episode and the step, in either way of resetting."""
+"""Envs whose every observation tells the env, the episode and the step, in either way of resetting."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from srm.domains.envs import Step
 
 
 class Clockwork:
-    """World b plays episodes of `lengths[b]` steps, which end (even b) or run out of time (odd b).
+    """Env b plays episodes of `lengths[b]` steps, which end (even b) or run out of time (odd b).
 
-    Cell (0, 0) of the view shows the step of the episode as a type, (0, 1) the world as a colour, and (0, 2) the episode's
+    Cell (0, 0) of the observation shows the step of the episode as a type, (0, 1) the env as a colour, and (0, 2) the episode's
     number as a state. Action `step % actions` is paid 1.
     """
 
     env_id = "Clockwork"
-    view_shape: tuple[int, ...] = (7, 7, 3)
-    view_dtype = np.dtype(np.uint8)
+    observation_shape: tuple[int, ...] = (7, 7, 3)
+    observation_dtype = np.dtype(np.uint8)
 
     def __init__(self, lengths: tuple[int, ...] = (3, 5), actions: int = 3, within_step: bool = False) -> None:
         self.count, self.actions = len(lengths), actions
@@ -26,49 +26,57 @@ class Clockwork:
     def reset(self) -> tuple[np.ndarray, np.ndarray]:
         self._step, self._episode = np.zeros(self.count, int), np.zeros(self.count, int)
         self._over = np.zeros(self.count, bool)
-        return self._views(), self._places()
+        return self._observations(), self._poses()
 
     def step(self, actions: np.ndarray) -> Step:
-        real = ~self._over
-        reward = (actions == self._step % self.actions).astype(np.float32) * real
-        self._step = np.where(real, self._step + 1, 0)
-        self._episode += ~real
-        over = real & (self._step == self._lengths)
+        valid = ~self._over
+        reward = (actions == self._step % self.actions).astype(np.float32) * valid
+        self._step = np.where(valid, self._step + 1, 0)
+        self._episode += ~valid
+        over = valid & (self._step == self._lengths)
         even = np.arange(self.count) % 2 == 0
         final = np.zeros(0, np.int32)
-        final_views, final_places = self._views()[:0], self._places()[:0]
+        final_observations, final_poses = self._observations()[:0], self._poses()[:0]
         if self._within:
             final = np.flatnonzero(over).astype(np.int32)
-            final_views, final_places = self._views()[final], self._places()[final]
+            final_observations, final_poses = self._observations()[final], self._poses()[final]
             self._step[final], self._episode[final] = 0, self._episode[final] + 1
         else:
             self._over = over
         return Step(
-            self._views(), self._places(), reward, over & even, over & ~even, real, final, final_views, final_places
+            self._observations(),
+            self._poses(),
+            reward,
+            over & even,
+            over & ~even,
+            valid,
+            final,
+            final_observations,
+            final_poses,
         )
 
     def close(self) -> None:
         pass
 
-    def _views(self) -> np.ndarray:
-        views = np.zeros((self.count, 7, 7, 3), np.uint8)
-        views[:, 0, 0, 0] = self._step % 11
-        views[:, 0, 1, 1] = np.arange(self.count) % 6
-        views[:, 0, 2, 2] = self._episode % 3
-        return views
+    def _observations(self) -> np.ndarray:
+        observations = np.zeros((self.count, 7, 7, 3), np.uint8)
+        observations[:, 0, 0, 0] = self._step % 11
+        observations[:, 0, 1, 1] = np.arange(self.count) % 6
+        observations[:, 0, 2, 2] = self._episode % 3
+        return observations
 
-    def _places(self) -> np.ndarray:
+    def _poses(self) -> np.ndarray:
         return np.stack([self._step, np.arange(self.count), np.zeros(self.count, int)], axis=1).astype(np.int16)
 
 
 class Numbers(Clockwork):
-    """The same as plain vectors: step, world, episode."""
+    """The same as plain vectors: step, env, episode."""
 
-    view_shape = (3,)
-    view_dtype = np.dtype(np.float32)
+    observation_shape = (3,)
+    observation_dtype = np.dtype(np.float32)
 
-    def _views(self) -> np.ndarray:
+    def _observations(self) -> np.ndarray:
         return np.stack([self._step, np.arange(self.count), self._episode % 3], axis=1).astype(np.float32)
 
-    def _places(self) -> np.ndarray:
+    def _poses(self) -> np.ndarray:
         return np.zeros((self.count, 0), np.int16)

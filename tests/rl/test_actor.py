@@ -1,4 +1,4 @@
-"""A network that plays one world does what it would do among many."""
+"""A network that plays one env does what it would do among many."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LENGTHS = (6, 3)
 
 
 def episode(length: int, seed: int) -> Trajectory:
-    chance = stream(seed, "views")
-    views = np.stack([chance.integers(limit, size=(length + 1, 7, 7)) for limit in (11, 6, 3)], axis=-1)
+    rng = stream(seed, "views")
+    observations = np.stack([rng.integers(limit, size=(length + 1, 7, 7)) for limit in (11, 6, 3)], axis=-1)
     return Trajectory(
-        views=views.astype(np.uint8),
+        observations=observations.astype(np.uint8),
         actions=np.zeros(length, np.int64),
-        places=np.zeros((length + 1, 3), np.int16),
+        poses=np.zeros((length + 1, 3), np.int16),
         task_reward=np.zeros(length, np.float32),
-        ended=True,
+        terminated=True,
     )
 
 
@@ -34,14 +34,14 @@ def test_greedy_actions_are_the_likeliest_along_the_same_views(kind: str):
     episodes = [episode(length, seed) for seed, length in enumerate(LENGTHS)]
     logits = recompute(net, batch_of(net, as_rollout(episodes)))["logits"]  # [T, M, A]
     actor = Actor(net, seed=0, greedy=True)
-    for world, trajectory in enumerate(episodes):  # the second begins with nothing remembered of the first
-        acted = [actor(list(trajectory.views[: t + 1])) for t in range(trajectory.steps)]
-        assert acted == logits[: trajectory.steps, world].argmax(axis=-1).tolist()
+    for env, trajectory in enumerate(episodes):  # the second begins with nothing remembered of the first
+        acted = [actor(list(trajectory.observations[: t + 1])) for t in range(trajectory.steps)]
+        assert acted == logits[: trajectory.steps, env].argmax(axis=-1).tolist()
 
 
 def test_drawn_actions_follow_the_policy():
     net = Net("cnn", (7, 7, 3), NetConfig(), actor_critic(7, "shared"), 1, MINIGRID_CELLS)
-    views = list(episode(1, 0).views[:1])
+    observations = list(episode(1, 0).observations[:1])
     actor = Actor(net, seed=0)
-    drawn = np.bincount([actor(views) for _ in range(700)], minlength=7) / 700
+    drawn = np.bincount([actor(observations) for _ in range(700)], minlength=7) / 700
     assert np.abs(drawn - 1 / 7).max() < 0.06  # a new network prefers nothing

@@ -15,21 +15,21 @@ from tests.rl.clockwork import Clockwork
 MODES = pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 
 
-def net_of(worlds: Clockwork) -> Net:
-    return make_net(worlds, "cnn", NetConfig(stack=1, width=8), actor_critic(worlds.actions, "shared"), seed=0)
+def net_of(envs: Clockwork) -> Net:
+    return make_net(envs, "cnn", NetConfig(stack=1, width=8), actor_critic(envs.actions, "shared"), seed=0)
 
 
 @MODES
 @pytest.mark.parametrize("steps", [1, 4, 9])
 def test_episodes_are_followed_across_rollouts(steps: int, within_step: bool) -> None:
-    worlds = Clockwork(lengths=(3, 5, 20), within_step=within_step)
-    player, book = Player(worlds, net_of(worlds), steps, seed=0), EpisodeBook(3)
+    envs = Clockwork(lengths=(3, 5, 20), within_step=within_step)
+    player, book = Player(envs, net_of(envs), steps, seed=0), EpisodeBook(3)
     totals = np.zeros(3)
     for _ in range(40):
         rollout = player.collect().rollout
-        ended = book.read(rollout)
-        assert (ended.length == np.array([3, 5, 20])[ended.env]).all()
-        np.add.at(totals, ended.env, ended.total)
+        terminated = book.read(rollout)
+        assert (terminated.length == np.array([3, 5, 20])[terminated.env]).all()
+        np.add.at(totals, terminated.env, terminated.total)
         totals -= rollout.task_reward.sum(axis=0)
     np.testing.assert_allclose(-totals, book._total, atol=1e-4)  # what is paid and not yet of an ended episode
 
@@ -45,8 +45,8 @@ def test_recent_episodes_are_the_last_hundred() -> None:
 
 @MODES
 def test_every_env_plays_its_share_of_an_evaluation(within_step: bool) -> None:
-    worlds = Clockwork(lengths=(2, 3, 30), within_step=within_step)
-    found = evaluate(net_of(worlds), worlds, 8, greedy=False, seed=0, num_steps=16)
+    envs = Clockwork(lengths=(2, 3, 30), within_step=within_step)
+    found = evaluate(net_of(envs), envs, 8, greedy=False, seed=0, num_steps=16)
     assert np.bincount(found.env).tolist() == [3, 3, 2]
     assert (found.length == np.array([2, 3, 30])[found.env]).all()
 

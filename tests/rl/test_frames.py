@@ -1,6 +1,6 @@
-"""Two worlds, frames stacked by three; rows are worked out by hand.
+"""Two envs, frames stacked by three; rows are worked out by hand.
 
-With B = 2 and L = 3 the frame of step t of world b is row (2 + t) * 2 + b; rows 0..3 are from before the rollout.
+With B = 2 and L = 3 the frame of step t of env b is row (2 + t) * 2 + b; rows 0..3 are from before the rollout.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tests.rl.clockwork import Clockwork
 BLANK = 99
 
 
-def rows(begins: list[list[int]], before: list[int]) -> list[list[list[int]]]:
-    starts = np.array(begins, bool)
-    steps, worlds = len(starts) - 1, starts.shape[1]
-    return mask_old(newest_rows(steps, worlds, 3), ages(starts, np.array(before)), BLANK).tolist()
+def rows(episode_start: list[list[int]], before: list[int]) -> list[list[list[int]]]:
+    starts = np.array(episode_start, bool)
+    steps, envs = len(starts) - 1, starts.shape[1]
+    return mask_old(newest_rows(steps, envs, 3), ages(starts, np.array(before)), BLANK).tolist()
 
 
 def test_frames_from_before_the_rollout_are_seen_if_the_episode_goes_on() -> None:
@@ -37,13 +37,13 @@ def test_an_episode_begins_with_blanks() -> None:
 
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) -> None:
-    worlds = Clockwork(within_step=within_step)
-    net = make_net(worlds, "cnn", NetConfig(stack=3), actor_critic(worlds.actions, "shared"), seed=0)
-    player = Player(worlds, net, 9, seed=0)
+    envs = Clockwork(within_step=within_step)
+    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.actions, "shared"), seed=0)
+    player = Player(envs, net, 9, seed=0)
     for _ in range(3):
         batch = player.collect()
-        views = batch.rollout.views
-        step, episode = views[:, :, 0, 0, 0], views[:, :, 0, 2, 2]
+        observations = batch.rollout.observations
+        step, episode = observations[:, :, 0, 0, 0], observations[:, :, 0, 2, 2]
         seen = batch.frames[batch.rows]  # [T+1, B, L, cells]
         for lag in range(3):
             young = step < lag
@@ -60,17 +60,17 @@ def code(kind: np.ndarray | int, state: np.ndarray | int) -> np.ndarray:
 
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_foreign_rollout_is_seen_as_its_player_saw_it(within_step: bool) -> None:
-    worlds = Clockwork(within_step=within_step)
-    net = make_net(worlds, "cnn", NetConfig(stack=3), actor_critic(worlds.actions, "shared"), seed=0)
-    batch = Player(worlds, net, 9, seed=0).collect()
+    envs = Clockwork(within_step=within_step)
+    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.actions, "shared"), seed=0)
+    batch = Player(envs, net, 9, seed=0).collect()
     again = batch_of(net, batch.rollout)
     assert (again.episode_start == batch.episode_start).all()
     assert (again.frames[again.rows] == batch.frames[batch.rows]).all()
 
 
 def test_the_view_at_an_episodes_end_is_still_of_that_episode() -> None:
-    worlds = Clockwork(lengths=(2,))
-    net = make_net(worlds, "cnn", NetConfig(), actor_critic(worlds.actions, "shared"), seed=0)
-    batch = Player(worlds, net, 4, seed=0).collect()
-    assert batch.rollout.real[:, 0].tolist() == [True, True, False, True]
+    envs = Clockwork(lengths=(2,))
+    net = make_net(envs, "cnn", NetConfig(), actor_critic(envs.actions, "shared"), seed=0)
+    batch = Player(envs, net, 4, seed=0).collect()
+    assert batch.rollout.valid[:, 0].tolist() == [True, True, False, True]
     assert episode_starts(batch.rollout, np.ones(1, bool))[:, 0].tolist() == [True, False, False, True, False]

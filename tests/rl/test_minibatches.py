@@ -26,7 +26,7 @@ def drawn(kind: str, recurrence: int = 1, count: int = 3) -> tuple[Ppo, Batch, l
 def test_every_real_step_is_in_one_minibatch(kind: str, recurrence: int) -> None:
     _, batch, minibatches = drawn(kind, recurrence)
     index = np.concatenate([minibatch.index.numpy() for minibatch in minibatches])
-    assert sorted(index) == np.flatnonzero(batch.rollout.real).tolist()
+    assert sorted(index) == np.flatnonzero(batch.rollout.valid).tolist()
     assert all(len(minibatch.inputs.episode_start) == recurrence for minibatch in minibatches)
 
 
@@ -54,7 +54,7 @@ def test_hashes_differ_where_any_frame_does() -> None:
 def test_sequences_follow_one_env_from_the_memory_stored_at_their_start() -> None:
     learner, batch, minibatches = drawn("lstm", recurrence=4, count=2)
     net = learner.net
-    observations, memory = batch.rollout.views[:-1].reshape(-1, 147), batch.memory.reshape(-1, net.memory)
+    observations, memory = batch.rollout.observations[:-1].reshape(-1, 147), batch.memory.reshape(-1, net.memory)
     for minibatch in minibatches:
         inputs = minibatch.inputs
         assert inputs.inverse is not None

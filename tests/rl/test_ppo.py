@@ -60,9 +60,9 @@ def test_a_time_out_is_worth_what_the_critic_says_only_if_it_is_bootstrapped(boo
     rollout, zeros = batch.rollout, np.zeros(batch.rollout.actions.shape)
     advantages = batch_advantages(one.net, batch, zeros, one.config)
     after = next_values(one.net, batch) if bootstrap else np.zeros(zeros.shape, np.float32)
-    assert rollout.cut.any()
-    expected = one.config.discount * after[rollout.cut] - batch.values[rollout.cut]
-    np.testing.assert_allclose(advantages[rollout.cut], expected, rtol=1e-5)
+    assert rollout.truncated.any()
+    expected = one.config.discount * after[rollout.truncated] - batch.values[rollout.truncated]
+    np.testing.assert_allclose(advantages[rollout.truncated], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_settings_that_cannot_work_are_refused(settings: dict[str, int], problem
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 def test_a_simple_habit_is_learnt(kind: str) -> None:
-    """The paid action follows from the step that the view shows; chance is 1/3."""
+    """The paid action follows from the step that the observation shows; chance is 1/3."""
     one = learner(kind, config=PpoConfig(2, 64, 4, 2, learning_rate=5e-3, discount=0.5))
     assert any(round.paid > 0.7 for round in train(one, task_pay, 4_000))

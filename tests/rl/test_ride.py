@@ -41,12 +41,12 @@ def test_the_last_step_of_an_episode_leads_to_its_true_last_view(within_step: bo
     batch = one.collect()
     rollout = batch.rollout
     assert batch.visits is not None
-    frames = one.net.encode(np.stack([rollout.views[:-1], rollout.after()]))
+    frames = one.net.encode(np.stack([rollout.observations[:-1], rollout.after()]))
     phi = (
         one._model.embed(frames.reshape(-1, 49), np.arange(2 * rollout.actions.size, dtype=np.uint32)).detach().numpy()
     )
-    before, after = phi.reshape(2, rollout.steps, rollout.worlds, -1)
-    truth = np.linalg.norm(after - before, axis=-1) / np.sqrt(batch.visits) * rollout.real
+    before, after = phi.reshape(2, rollout.steps, rollout.envs, -1)
+    truth = np.linalg.norm(after - before, axis=-1) / np.sqrt(batch.visits) * rollout.valid
     np.testing.assert_allclose(one.intrinsic(batch), truth, rtol=1e-4, atol=1e-5)
 
 

@@ -15,16 +15,16 @@ KINDS = pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 
 
 def player(kind: str, within_step: bool = False, steps: int = 11) -> Player:
-    worlds = (Numbers if kind == "mlp" else Clockwork)(within_step=within_step)
-    net = make_net(worlds, kind, NetConfig(width=16, memory=4), actor_critic(worlds.actions, "shared"), seed=0)  # type: ignore[arg-type]
-    return Player(worlds, net, steps, seed=0)
+    envs = (Numbers if kind == "mlp" else Clockwork)(within_step=within_step)
+    net = make_net(envs, kind, NetConfig(width=16, memory=4), actor_critic(envs.actions, "shared"), seed=0)  # type: ignore[arg-type]
+    return Player(envs, net, steps, seed=0)
 
 
 def by_hand(net: Net, trajectory: Trajectory) -> np.ndarray:
-    """Logits and value [T+1, A + 1] of one episode, one view at a time, with its frames and memory kept in plain sight."""
+    """Logits and value [T+1, A + 1] of one episode, one observation at a time, with its frames and memory kept in plain sight."""
     memory, past, found = torch.zeros(1, net.memory), [net.blank()] * net.lags, []
-    for view in trajectory.views:
-        past = [net.encode(view[None])[0], *past[:-1]]
+    for observation in trajectory.observations:
+        past = [net.encode(observation[None])[0], *past[:-1]]
         rows = np.arange(net.lags, dtype=np.uint32)[None]
         outputs, memory = net(NetInput(np.stack(past), rows, memory, torch.zeros(1, 1, dtype=torch.bool)))
         found.append(torch.cat([outputs["logits"][0], outputs["value"]]).detach().numpy())
@@ -43,21 +43,21 @@ def episodes_of(one: Player, rollouts: int) -> list[tuple[Trajectory, np.ndarray
             for t in range(rollout.steps):
                 if batch.episode_start[t, b]:
                     now.clear()
-                    now.update(views=[rollout.views[t, b]], actions=[], logits=[], value_after=[])
-                if not rollout.real[t, b]:
+                    now.update(observations=[rollout.observations[t, b]], actions=[], logits=[], value_after=[])
+                if not rollout.valid[t, b]:
                     continue
-                now["views"].append(after[t, b])
+                now["observations"].append(after[t, b])
                 now["actions"].append(rollout.actions[t, b])
                 now["logits"].append(batch.outputs["logits"][t, b])
                 now["value_after"].append(value_after[t, b])
-                if rollout.ended[t, b] or rollout.cut[t, b]:
+                if rollout.terminated[t, b] or rollout.truncated[t, b]:
                     steps = len(now["actions"])
                     episode = Trajectory(
-                        np.stack(now["views"]),
+                        np.stack(now["observations"]),
                         np.array(now["actions"]),
                         np.zeros((steps + 1, 0), np.int16),
                         np.zeros(steps, np.float32),
-                        bool(rollout.ended[t, b]),
+                        bool(rollout.terminated[t, b]),
                     )
                     found.append((episode, np.stack(now["logits"]), np.array(now["value_after"])))
     return found
@@ -91,29 +91,29 @@ def test_log_probs_along_demonstrations_are_those_of_the_policy_playing_them(kin
 
 @KINDS
 def test_outputs_recomputed_along_a_batch_are_those_it_was_played_with_until_the_weights_change(kind: str) -> None:
-    worlds = Numbers() if kind == "mlp" else Clockwork()
-    one = Ppo(worlds, kind, NetConfig(width=16, memory=4), PpoConfig(2, 11, 1, 2), seed=0)  # type: ignore[arg-type]
+    envs = Numbers() if kind == "mlp" else Clockwork()
+    one = Ppo(envs, kind, NetConfig(width=16, memory=4), PpoConfig(2, 11, 1, 2), seed=0)  # type: ignore[arg-type]
     for _ in range(2):
         batch = one.collect()
         rollout = batch.rollout
         np.testing.assert_allclose(recompute(one.net, batch)["logits"], batch.outputs["logits"][:-1], atol=1e-5)
         truth = log_softmax(batch.outputs["logits"][:-1].astype(np.float64))
         taken = np.take_along_axis(truth, rollout.actions[..., None], axis=-1)[..., 0]
-        np.testing.assert_allclose(batch.log_prob, np.where(rollout.real, taken, 0), atol=1e-5)
+        np.testing.assert_allclose(batch.log_prob, np.where(rollout.valid, taken, 0), atol=1e-5)
         one.update(batch, rollout.task_reward)
         assert not np.allclose(recompute(one.net, batch)["logits"], batch.outputs["logits"][:-1], atol=1e-5)
 
 
 def test_actions_are_drawn_from_the_policy() -> None:
-    worlds = Clockwork(lengths=(400,) * 50, actions=3)
-    net = make_net(worlds, "cnn", NetConfig(), actor_critic(3, "shared"), seed=0)
+    envs = Clockwork(lengths=(400,) * 50, actions=3)
+    net = make_net(envs, "cnn", NetConfig(), actor_critic(3, "shared"), seed=0)
     head = net.towers["both"].head
     with torch.no_grad():
         head.weight[:3] = 0
         head.bias[:3] = torch.log(torch.tensor([0.2, 0.5, 0.3]))
-    actions = Player(worlds, net, 100, seed=0).collect().rollout.actions
+    actions = Player(envs, net, 100, seed=0).collect().rollout.actions
     np.testing.assert_allclose(np.bincount(actions.ravel()) / actions.size, [0.2, 0.5, 0.3], atol=0.03)
-    greedy = Player(worlds, net, 10, seed=0).collect(greedy=True).rollout.actions
+    greedy = Player(envs, net, 10, seed=0).collect(greedy=True).rollout.actions
     assert (greedy == 1).all()
 
 

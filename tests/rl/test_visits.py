@@ -1,4 +1,4 @@
-"""A small grid written as views and places: the agent looks along x, so the cell in front of (x, y) is (x + 1, y)."""
+"""A small grid written as observations and places: the agent looks along x, so the cell in front of (x, y) is (x + 1, y)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ EMPTY, KEY = (1, 0, 0), (5, 4, 0)
 Moment = tuple[tuple[int, int], tuple[int, int, int], tuple[int, int, int]]  # place, front, carried
 
 
-def rollout(moments: list[Moment], ended: tuple[int, ...] = (), resetting: tuple[int, ...] = ()) -> Rollout:
-    """One world that goes through these moments."""
+def rollout(moments: list[Moment], terminated: tuple[int, ...] = (), resetting: tuple[int, ...] = ()) -> Rollout:
+    """One env that goes through these moments."""
     steps = len(moments) - 1
-    views = np.zeros((steps + 1, 1, 7, 7, 3), np.uint8)
-    places = np.zeros((steps + 1, 1, 3), np.int16)
+    observations = np.zeros((steps + 1, 1, 7, 7, 3), np.uint8)
+    poses = np.zeros((steps + 1, 1, 3), np.int16)
     for t, (place, front, carried) in enumerate(moments):
-        views[t, 0, 3, 5], views[t, 0, 3, 6] = front, carried
-        places[t, 0, :2] = place
-    is_end, is_reset = (np.isin(np.arange(steps), at)[:, None] for at in (ended, resetting))
+        observations[t, 0, 3, 5], observations[t, 0, 3, 6] = front, carried
+        poses[t, 0, :2] = place
+    is_end, is_reset = (np.isin(np.arange(steps), at)[:, None] for at in (terminated, resetting))
     none = np.zeros((steps, 1), bool)
     zeros = np.zeros((steps, 1))
-    return Rollout(views, zeros.astype(np.int64), places, zeros.astype(np.float32), is_end, none, ~is_reset)
+    return Rollout(observations, zeros.astype(np.int64), poses, zeros.astype(np.float32), is_end, none, ~is_reset)
 
 
 def counts(kind: str, *rollouts: Rollout) -> list[list[int]]:
@@ -65,8 +65,8 @@ def test_an_agent_that_turns_away_changes_nothing() -> None:
 def test_counts_go_on_in_the_next_rollout_and_begin_anew_with_an_episode() -> None:
     first: list[Moment] = [(place, EMPTY, EMPTY) for place in (HERE, THERE, HERE)]
     second: list[Moment] = [(place, EMPTY, EMPTY) for place in (HERE, THERE, THERE, HERE, THERE)]
-    found = counts("spots", rollout(first), rollout(second, ended=(0,), resetting=(1,)))
-    # step 0 ends at THERE, its second visit; step 1 resets to THERE, the new episode's first view
+    found = counts("spots", rollout(first), rollout(second, terminated=(0,), resetting=(1,)))
+    # step 0 ends at THERE, its second visit; step 1 resets to THERE, the new episode's first observation
     assert found == [[1, 2], [2, 1, 1, 2]]
 
 

@@ -42,8 +42,8 @@ def shown(task: Task) -> Demonstrations:
 
 
 def at_random(seed: int, actions: int = 7) -> Any:
-    chance = stream(seed, "actions")
-    return lambda views: int(chance.integers(actions))
+    rng = stream(seed, "actions")
+    return lambda observations: int(rng.integers(actions))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def told(task: Task, machine: Machine, shown: Demonstrations) -> dict[str, Any]:
     return json.loads(json.dumps(record_episodes(task, machine, shown, at_random(1), 2, seed=4)))
 
 
-# The world
+# The env
 
 
 def unfolded(grid: dict[str, Any], moments: int) -> list[np.ndarray]:
@@ -67,22 +67,22 @@ def unfolded(grid: dict[str, Any], moments: int) -> list[np.ndarray]:
 def test_the_world_of_every_moment_can_be_unfolded(told, shown):
     grid = told["episodes"][0]["grid"]
     seen = np.frombuffer(base64.b64decode(grid["seen"]), np.uint8).reshape(-1, 7)
-    worlds = unfolded(grid, shown.trajectories[0].steps + 1)
+    envs = unfolded(grid, shown.trajectories[0].steps + 1)
     held = {moment: thing for moment, *thing in grid["carried"]}
     hands = [0, 0, 0]
     for moment, env in enumerate(replay(shown, 0)):
-        world = env.unwrapped
+        env = env.unwrapped
         hands = held.get(moment, hands)
-        assert (worlds[moment] == world.grid.encode()).all()
-        assert grid["poses"][3 * moment : 3 * moment + 3] == [*world.agent_pos, world.agent_dir]
-        assert hands == list(world.carrying.encode() if world.carrying else (0, 0, 0))
+        assert (envs[moment] == env.grid.encode()).all()
+        assert grid["poses"][3 * moment : 3 * moment + 3] == [*env.agent_pos, env.agent_dir]
+        assert hands == list(env.carrying.encode() if env.carrying else (0, 0, 0))
         visible = np.unpackbits(seen[moment])[:49].reshape(7, 7)
-        assert (visible == (shown.trajectories[0].views[moment][..., 0] != 0)).all()
+        assert (visible == (shown.trajectories[0].observations[moment][..., 0] != 0)).all()
 
 
 def test_a_world_that_cannot_be_made_again_is_shown_as_it_was_seen(task, machine, shown):
     unknown = replace(shown, seeds=(-1, -1))
-    other = replace(shown, seeds=shown.seeds[::-1])  # its worlds do not look as recorded
+    other = replace(shown, seeds=shown.seeds[::-1])  # its envs do not look as recorded
     for demonstrations in (unknown, other):
         grid = record_episodes(task, machine, demonstrations, at_random(1), 0)["episodes"][0]["grid"]
         assert (grid["width"], grid["height"]) == (7, 7)
@@ -90,9 +90,9 @@ def test_a_world_that_cannot_be_made_again_is_shown_as_it_was_seen(task, machine
 
 
 def test_a_view_shows_what_is_carried_in_hand_and_not_on_the_floor():
-    view = np.zeros((7, 7, 3), np.uint8)
-    view[3, 5], view[3, 6] = (4, 4, 2), (5, 4, 0)
-    moment = look_through(view)
+    observation = np.zeros((7, 7, 3), np.uint8)
+    observation[3, 5], observation[3, 6] = (4, 4, 2), (5, 4, 0)
+    moment = look_through(observation)
     assert moment.carried == (5, 4, 0)
     assert moment.cells[3, 6].tolist() == [1, 0, 0]
     assert moment.cells[3, 5].tolist() == [4, 4, 2]
@@ -153,13 +153,13 @@ def test_policy_episodes_are_played_from_new_seeds_by_the_policy(told, task, mac
 def test_a_policy_is_asked_with_the_views_so_far(task, machine, shown):
     asked: list[int] = []
 
-    def act(views: Any) -> int:
-        asked.append(len(views))
+    def act(observations: Any) -> int:
+        asked.append(len(observations))
         return 6
 
     (*_, episode) = record_episodes(task, machine, shown, act, 1)["episodes"]
     assert asked == list(range(1, 251))  # DoorKey-5x5 runs out of time after 250 steps
-    assert episode["ended"] is False
+    assert episode["terminated"] is False
     assert episode["trace"] == []
 
 
@@ -193,15 +193,15 @@ class LampWords:
     words = Words("lamp", (Event("brighter", "turns the lamp up"),), signals=(Signal("level", "its brightness"),))
 
     def read(self, rollout: Rollout) -> Events:
-        step, world = np.nonzero((rollout.actions == 1) & rollout.real)
-        order = np.lexsort((step, world))
-        step, world = step[order].astype(np.int32), world[order].astype(np.int32)
-        level = rollout.views[:-1, :, 0].astype(np.float64)[..., None]
+        step, env = np.nonzero((rollout.actions == 1) & rollout.valid)
+        order = np.lexsort((step, env))
+        step, env = step[order].astype(np.int32), env[order].astype(np.int32)
+        level = rollout.observations[:-1, :, 0].astype(np.float64)[..., None]
         return Events(
             rollout.steps,
-            rollout.worlds,
+            rollout.envs,
             step,
-            world,
+            env,
             np.zeros(len(step), np.int16),
             np.zeros((len(step), 0), np.int32),
             level,
@@ -220,7 +220,7 @@ def lamp_task(render_mode: str | None) -> Task:
 
 def test_another_environment_is_recorded_with_its_pictures_and_signals():
     task = lamp_task("rgb_array")
-    told = record_episodes(task, LAMP, record(task, 1, seed=0), lambda views: 1, 1)
+    told = record_episodes(task, LAMP, record(task, 1, seed=0), lambda observations: 1, 1)
     for episode in told["episodes"]:
         assert "grid" not in episode
         assert episode["pictures"]["at"] == [0, 1, 2, 3, 4]
@@ -233,7 +233,7 @@ def test_another_environment_is_recorded_with_its_pictures_and_signals():
 
 def test_an_environment_that_does_not_render_is_told_without_pictures():
     task = lamp_task(None)
-    for episode in record_episodes(task, LAMP, record(task, 1, seed=0), lambda views: 1, 1)["episodes"]:
+    for episode in record_episodes(task, LAMP, record(task, 1, seed=0), lambda observations: 1, 1)["episodes"]:
         assert not {"grid", "pictures"} & set(episode)
 
 
@@ -241,7 +241,8 @@ def test_pictures_stop_where_the_page_would_grow_too_large(monkeypatch: pytest.M
     task = lamp_task("rgb_array")
     monkeypatch.setattr(module, "MOST_PICTURES", 1000)
     kept = [
-        "pictures" in e for e in record_episodes(task, LAMP, record(task, 1, seed=0), lambda views: 1, 8)["episodes"]
+        "pictures" in e
+        for e in record_episodes(task, LAMP, record(task, 1, seed=0), lambda observations: 1, 8)["episodes"]
     ]
     assert kept[0]
     assert not kept[-1]
@@ -249,9 +250,9 @@ def test_pictures_stop_where_the_page_would_grow_too_large(monkeypatch: pytest.M
 
 def test_an_environment_without_a_time_limit_is_stopped():
     task = lamp_task(None)
-    (*_, episode) = record_episodes(task, LAMP, record(task, 1, seed=0), lambda views: 0, 1)["episodes"]
+    (*_, episode) = record_episodes(task, LAMP, record(task, 1, seed=0), lambda observations: 0, 1)["episodes"]
     assert len(episode["actions"]) == MOST_STEPS
-    assert episode["ended"] is False
+    assert episode["terminated"] is False
 
 
 def test_equal_moments_are_kept_once():

@@ -22,9 +22,9 @@ def test_the_demonstrations_of_a_run_are_episodes_its_policy_solved(tmp_path: Pa
     found = load(shown)
     assert len(found) == 2
     for index, trajectory in enumerate(found.trajectories):
-        assert trajectory.ended
+        assert trajectory.terminated
         assert trajectory.total_reward > 0
-        assert len(list(replay(found, index))) == trajectory.steps + 1  # from its seed, view by view
+        assert len(list(replay(found, index))) == trajectory.steps + 1  # from its seed, observation by observation
 
 
 def test_a_policy_that_cannot_show_the_task_is_told_as_such(
@@ -40,7 +40,7 @@ def test_a_policy_that_cannot_show_the_task_is_told_as_such(
             "KeyCorridorS3R1",
             f"KeyCorridorS3R1 is of the task keycorridor, but the policy of {run} was trained on doorkey",
         ),
-        ("DoorKey-16x16", f"{run}: its policy has not solved 1 worlds of MiniGrid-DoorKey-16x16-v0 in a row; train it"),
+        ("DoorKey-16x16", f"{run}: its policy has not solved 1 envs of MiniGrid-DoorKey-16x16-v0 in a row; train it"),
     ):
         assert main(["demo", task, "--from-run", str(run), "-o", str(tmp_path / "shown.npz")]) == 2
         said = capsys.readouterr().err

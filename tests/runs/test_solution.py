@@ -20,15 +20,15 @@ def test_totals_are_those_of_whole_episodes_discounted_and_not() -> None:
     """Paid 1 for the goal: a demonstration earns 1, or the discount to the power of its steps before the goal."""
     machine = parse("machine m\nwords minigrid\nholes ?goal\nstart s\n  reach_goal // ?goal -> end\naccept end\n")
     shown = demonstrations("DoorKey-5x5", 3)
-    idle = random_rollouts(TASK, rollouts=1, steps=600, worlds=2)[0]
+    idle = random_rollouts(TASK, rollouts=1, steps=600, envs=2)[0]
     solution = check_solution(machine, TASK.vocabulary(), np.ones(1), shown.as_rollout(), idle, 0.9)
     assert solution is not None
     assert solution.plain.demonstrations == Earned(1.0, 0.0, 3)
     expected = np.mean([0.9 ** (trajectory.steps - 1) for trajectory in shown.trajectories])
     assert solution.discounted.demonstrations.mean == pytest.approx(expected)
-    assert solution.plain.policy.episodes == (idle.ended | idle.cut).sum()
+    assert solution.plain.policy.episodes == (idle.terminated | idle.truncated).sum()
     assert Solution.from_json(json.loads(json.dumps(solution.to_json()))) == solution
-    assert solution.plain.policy.mean == pytest.approx(idle.ended.sum() / (idle.ended | idle.cut).sum())
+    assert solution.plain.policy.mean == pytest.approx(idle.terminated.sum() / (idle.terminated | idle.truncated).sum())
 
 
 @pytest.mark.parametrize(

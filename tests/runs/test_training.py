@@ -242,15 +242,18 @@ def shown_in(folder: Path) -> Path:
 
 def test_demonstrations_that_the_worlds_cannot_have_given_are_refused() -> None:
     shown = demos.load(demos.shipped(find_task("doorkey")))
-    worlds, first = find_task("DoorKey-5x5").make_worlds(1, seed=0), shown.trajectories[0]
-    demos.refuse_misfit(shown, worlds)
+    envs, first = find_task("DoorKey-5x5").make_envs(1, seed=0), shown.trajectories[0]
+    demos.refuse_misfit(shown, envs)
     for wrong, problem in (
         (replace(first, actions=first.actions + 7), r"has an action \d+, those of MiniGrid-DoorKey-5x5-v0 are 0\.\.6"),
-        (replace(first, views=first.views[:, :6]), r"has views \[6, 7, 3\], those of .* are \[7, 7, 3\]"),
+        (
+            replace(first, observations=first.observations[:, :6]),
+            r"has observations \[6, 7, 3\], those of .* are \[7, 7, 3\]",
+        ),
     ):
         with pytest.raises(SrmError, match=problem):
-            demos.refuse_misfit(replace(shown, seeds=shown.seeds[:1], trajectories=(wrong,)), worlds)
-    worlds.close()
+            demos.refuse_misfit(replace(shown, seeds=shown.seeds[:1], trajectories=(wrong,)), envs)
+    envs.close()
 
 
 def test_a_run_takes_objects_in_place_of_names_and_does_not_claim_to_have_been_typed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a cell of MiniGrid's partial view holds, for the networks that look at cells."""
+"""What a cell of MiniGrid's partial observation holds, for the networks that look at cells."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def _usual(kind: int, colour: int, state: int) -> bool:
     return kind == DOOR or (state == 0 and colour == _ONLY_COLOUR.get(kind, colour))
 
 
-MINIGRID_CELLS = Cells("MiniGrid's partial view", ("types", "colours", "states"), (11, COLOURS, 3), _usual)
+MINIGRID_CELLS = Cells("MiniGrid's partial observation", ("types", "colours", "states"), (11, COLOURS, 3), _usual)

@@ -1,11 +1,11 @@
-"""MiniGrid's vocabulary: what happened in a whole rollout, from views, actions and places alone.
+"""MiniGrid's vocabulary: what happened in a whole rollout, from observations, actions and places alone.
 
-    views   [T+1, B, 7, 7, 3] uint8   [column, row, (type, colour, state)]
+    observations   [T+1, B, 7, 7, 3] uint8   [column, row, (type, colour, state)]
     places  [T+1, B, 3] int16         x, y and direction of the agent
 
-The agent stands at [3, 6] of its view and looks to smaller rows, so the cell in front of it is [3, 5]; its own cell
-shows what it carries. The cell in front is always visible and nothing moves by itself, so the view before the step and
-the action decide every act. Only what a box held is read from the view after. `benchmarks/events.py` compares what reading a
+The agent stands at [3, 6] of its observation and looks to smaller rows, so the cell in front of it is [3, 5]; its own cell
+shows what it carries. The cell in front is always visible and nothing moves by itself, so the observation before the step and
+the action decide every act. Only what a box held is read from the observation after. `benchmarks/events.py` compares what reading a
 rollout costs with what stepping it costs.
 """
 
@@ -65,17 +65,19 @@ class MiniGrid:
 
     def read(self, rollout: Rollout) -> Events:
         self._check(rollout)
-        step, world, event, attributes = _read(rollout, self._to_take())
-        signals = np.zeros((rollout.steps, rollout.worlds, 0))
-        return Events(rollout.steps, rollout.worlds, step, world, event, attributes, signals)
+        step, env, event, attributes = _read(rollout, self._to_take())
+        signals = np.zeros((rollout.steps, rollout.envs, 0))
+        return Events(rollout.steps, rollout.envs, step, env, event, attributes, signals)
 
     def _check(self, rollout: Rollout) -> None:
-        views, places = rollout.views, rollout.places
-        if views.shape[2:] != (7, 7, 3) or views.dtype != np.uint8:
-            raise TaskError(f"views are {views.dtype} {list(views.shape[2:])}; MiniGrid's words need uint8 [7, 7, 3]")
-        if places.shape[2] != 3:
+        observations, poses = rollout.observations, rollout.poses
+        if observations.shape[2:] != (7, 7, 3) or observations.dtype != np.uint8:
             raise TaskError(
-                f"places have {places.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.envs.ShowPlace)"
+                f"observations are {observations.dtype} {list(observations.shape[2:])}; MiniGrid's words need uint8 [7, 7, 3]"
+            )
+        if poses.shape[2] != 3:
+            raise TaskError(
+                f"places have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.envs.ShowPlace)"
             )
 
     def _to_take(self) -> Target | None:
@@ -83,36 +85,36 @@ class MiniGrid:
 
 
 Cells = np.ndarray  # [..., 3] uint8: type, colour, state
-Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # [N] step, world and event, [N, 2] colour and place
+Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # [N] step, env and event, [N, 2] colour and place
 
 
 def _read(rollout: Rollout, target: Target | None) -> Found:
-    """What happened, world by world and step by step; within a step the act, then what is seen, then a wall."""
+    """What happened, env by env and step by step; within a step the act, then what is seen, then a wall."""
     found = [_acts(rollout, target)]
     if target is not None:
         found.append(_sights(rollout, target))
-    step, world, event, attributes = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.lexsort((event, step, world))
-    return step[order].astype(np.int32), world[order].astype(np.int32), event[order], attributes[order]
+    step, env, event, attributes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((event, step, env))
+    return step[order].astype(np.int32), env[order].astype(np.int32), event[order], attributes[order]
 
 
 def _acts(rollout: Rollout, target: Target | None) -> Found:
     """At most one a step."""
     event = np.full(rollout.actions.shape, NOTHING, np.int16)
-    front, own = rollout.views[:-1, :, 3, 5], rollout.views[:-1, :, 3, 6]
+    front, own = rollout.observations[:-1, :, 3, 5], rollout.observations[:-1, :, 3, 6]
     for act, does in _doing(rollout.actions, front, own, target).items():
-        event[does & rollout.real] = act
-    step, world = np.nonzero(event != NOTHING)
-    event, front, own = event[step, world], front[step, world], own[step, world]
+        event[does & rollout.valid] = act
+    step, env = np.nonzero(event != NOTHING)
+    event, front, own = event[step, env], front[step, env], own[step, env]
 
     colour = np.where(np.isin(event, (DROP_KEY, DROP_BALL, DROP_BOX)), own[:, 1], front[:, 1]).astype(np.int32)
     boxes = np.flatnonzero(event == OPEN_BOX)
-    held = rollout.after()[step[boxes], world[boxes], 3, 5].astype(np.int32)
+    held = rollout.after()[step[boxes], env[boxes], 3, 5].astype(np.int32)
     colour[boxes] = np.where(held[:, 0] == KEY, held[:, 1], NOTHING)
     attributes = np.empty((len(event), 2), np.int32)
     attributes[:, _COLOUR] = np.where(np.isin(event, (REACH_GOAL, HIT_WALL)), NOTHING, colour)
-    attributes[:, _PLACE] = np.where(event == HIT_WALL, NOTHING, _cell(rollout.places[step, world], 3, 5))
-    return step, world, event, attributes
+    attributes[:, _PLACE] = np.where(event == HIT_WALL, NOTHING, _cell(rollout.poses[step, env], 3, 5))
+    return step, env, event, attributes
 
 
 def _doing(actions: np.ndarray, front: Cells, own: Cells, target: Target | None) -> dict[int, np.ndarray]:
@@ -139,17 +141,17 @@ def _doing(actions: np.ndarray, front: Cells, own: Cells, target: Target | None)
 
 
 def _sights(rollout: Rollout, target: Target) -> Found:
-    """The target in view; a carried one is not looked at, and of several the first counts."""
-    kinds = rollout.views[:-1, ..., 0]
+    """The target in observation; a carried one is not looked at, and of several the first counts."""
+    kinds = rollout.observations[:-1, ..., 0]
     found = np.stack(np.unravel_index(np.flatnonzero(kinds == target.kind), kinds.shape))  # few of all cells
-    step, world, column, row = found
-    counts = _is_target(rollout.views[tuple(found)], target) & rollout.real[step, world]
-    step, world, column, row = found[:, counts & ((column != 3) | (row != 6))]
-    first = (np.diff(step, prepend=-1) != 0) | (np.diff(world, prepend=-1) != 0)
-    step, world, column, row = step[first], world[first], column[first], row[first]
+    step, env, column, row = found
+    counts = _is_target(rollout.observations[tuple(found)], target) & rollout.valid[step, env]
+    step, env, column, row = found[:, counts & ((column != 3) | (row != 6))]
+    first = (np.diff(step, prepend=-1) != 0) | (np.diff(env, prepend=-1) != 0)
+    step, env, column, row = step[first], env[first], column[first], row[first]
     attributes = np.full((len(step), 2), NOTHING, np.int32)
-    attributes[:, _PLACE] = _cell(rollout.places[step, world], column, row)
-    return step, world, np.full(len(step), SEE_TARGET, np.int16), attributes
+    attributes[:, _PLACE] = _cell(rollout.poses[step, env], column, row)
+    return step, env, np.full(len(step), SEE_TARGET, np.int16), attributes
 
 
 def _is_target(cells: Cells, target: Target | None) -> np.ndarray:
@@ -159,9 +161,9 @@ def _is_target(cells: Cells, target: Target | None) -> np.ndarray:
     return right if target.colour is None else right & (cells[..., 1] == target.colour)
 
 
-def _cell(places: np.ndarray, column: int | np.ndarray, row: int | np.ndarray) -> np.ndarray:
-    """The world's cells that views from `places` [N, 3] show at [column, row], each as one number."""
-    x, y, direction = places.T.astype(np.int32)
+def _cell(poses: np.ndarray, column: int | np.ndarray, row: int | np.ndarray) -> np.ndarray:
+    """The env's cells that observations from `poses` [N, 3] show at [column, row], each as one number."""
+    x, y, direction = poses.T.astype(np.int32)
     dx, dy = _STEPS[direction].T
     ahead, right = 6 - row, column - 3
     cell: np.ndarray = (x + dx * ahead - dy * right) * _PACK + y + dy * ahead + dx * right

@@ -1,6 +1,6 @@
-"""MiniGrid compiled (grid.c), many worlds at a time: the steps of every environment that keeps MiniGrid's rules.
+"""MiniGrid compiled (grid.c), many envs at a time: the steps of every environment that keeps MiniGrid's rules.
 
-    B worlds of W x H cells
+    B envs of W x H cells
 
     cells   [B, W, H, 3] uint8   type, colour and state, as MiniGrid encodes them
     inside  [B, W, H]    uint8   of a box: 1 + colour + 6 * (type - KEY) of what it holds, 0: nothing; + 64 if it holds the target;
@@ -8,7 +8,7 @@
     agent   [B, 3]       int16   x, y, direction (0 right, 1 down, 2 left, 3 up)
     carried [B, 4]       uint8   type, colour, state and inside of what is carried; type 0: nothing
     steps   [B]          int32   of the episode
-    chance  [B]          uint64  where each world stands in its own sequence of random numbers
+    chance  [B]          uint64  where each env stands in its own sequence of random numbers
 
 Whose rules an environment has is read from its class (`compile_rules`): the methods that make a step must be MiniGrid's own, but for the
 variants of `step` in `VARIANTS`. An environment that changes anything else, the reward or the observation, is left to Gymnasium, and the
@@ -16,7 +16,7 @@ reason is given. The layouts are the environment's own (`srm.domains.minigrid.la
 MiniGrid's settings, but with other random numbers than there.
 
 A step takes 0.2 microseconds of a core, EnvPool's 9, and there is no thread to wait for. `tests/domains/minigrid/test_grid.py` and `test_rules.py` step these
-worlds and MiniGrid's side by side.
+envs and MiniGrid's side by side.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def compile_rules(env: gymnasium.Env) -> Rules | str:
     if core.actions is not Actions or getattr(core.action_space, "n", 0) != ACTIONS:
         return f"since its actions are {core.action_space}"
     if core.agent_view_size != VIEW:
-        return f"since its view has {core.agent_view_size} x {core.agent_view_size} cells, not {VIEW} x {VIEW}"
+        return f"since its observation has {core.agent_view_size} x {core.agent_view_size} cells, not {VIEW} x {VIEW}"
     limit = core.max_steps if limit is None else min(limit, core.max_steps)
     return Rules(
         core.width,

@@ -25,19 +25,19 @@ def state_keys(
     rollout: Rollout, episode_start: Mask, changed: np.ndarray, kind: StateKind
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Keys before and after each step, [T, B] each, and the hash of changed cells before the next rollout, [B]."""
-    if rollout.places.shape[2] < 3:  # not MiniGrid: the observation is all there is
-        return hashed(rollout.views[:-1], 2), hashed(rollout.after(), 2), changed
-    before, after = rollout.places[:-1], rollout.places_after()
+    if rollout.poses.shape[2] < 3:  # not MiniGrid: the observation is all there is
+        return hashed(rollout.observations[:-1], 2), hashed(rollout.after(), 2), changed
+    before, after = rollout.poses[:-1], rollout.poses_after()
     if kind == "spots":
         return hashed(before[..., :2], 2), hashed(after[..., :2], 2), changed
     change = changes(rollout)
-    running = np.empty((rollout.steps, rollout.worlds), np.uint64)
+    running = np.empty((rollout.steps, rollout.envs), np.uint64)
     for t in range(rollout.steps):
         changed = np.where(episode_start[t], np.uint64(0), changed)
         running[t] = changed
         changed = changed ^ change[t]
-    middle, last = rollout.views.shape[2] // 2, rollout.views.shape[3] - 1
-    held_before, held_after = rollout.views[:-1, :, middle, last], rollout.after()[:, :, middle, last]
+    middle, last = rollout.observations.shape[2] // 2, rollout.observations.shape[3] - 1
+    held_before, held_after = rollout.observations[:-1, :, middle, last], rollout.after()[:, :, middle, last]
     keys_before = running ^ hashed(np.concatenate([before, held_before], axis=2), 2)
     keys_after = running ^ change ^ hashed(np.concatenate([after, held_after], axis=2), 2)
     return keys_before, keys_after, changed
@@ -45,12 +45,12 @@ def state_keys(
 
 def changes(rollout: Rollout) -> np.ndarray:
     """[T, B] what each step does to the hash of changed cells: 0 unless the cell in front changed under a still agent."""
-    before, after = rollout.places[:-1].astype(np.int64), rollout.places_after()
-    middle, ahead = rollout.views.shape[2] // 2, rollout.views.shape[3] - 2
-    old, new = rollout.views[:-1, :, middle, ahead], rollout.after()[:, :, middle, ahead]
+    before, after = rollout.poses[:-1].astype(np.int64), rollout.poses_after()
+    middle, ahead = rollout.observations.shape[2] // 2, rollout.observations.shape[3] - 2
+    old, new = rollout.observations[:-1, :, middle, ahead], rollout.after()[:, :, middle, ahead]
     spot = before[..., :2] + _AHEAD[before[..., 2]]
     change = hashed(np.concatenate([spot, old], axis=2), 2) ^ hashed(np.concatenate([spot, new], axis=2), 2)
-    return np.where((before == after).all(axis=2) & rollout.real, change, np.uint64(0))
+    return np.where((before == after).all(axis=2) & rollout.valid, change, np.uint64(0))
 
 
 def hashed(numbers: np.ndarray, axes: int) -> np.ndarray:

@@ -30,7 +30,7 @@ SCALARS = (
 )
 ENTRY_TYPES: Mapping[str, type] = {
     "step": np.int32,
-    "world": np.int32,
+    "env": np.int32,
     "first": np.bool_,
     "candidate_from": np.int32,
     "rule": np.int32,
@@ -58,8 +58,8 @@ class _Tables(ctypes.Structure):
 
 class _Happened(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("steps", "worlds", "occurrences", "attributes", "signals")),
-        *((name, ctypes.c_void_p) for name in ("step", "world", "event", "attribute", "signal", "over", "real")),
+        *((name, ctypes.c_int64) for name in ("steps", "envs", "occurrences", "attributes", "signals")),
+        *((name, ctypes.c_void_p) for name in ("step", "env", "event", "attribute", "signal", "over", "valid")),
     ]
 
 
@@ -107,8 +107,8 @@ class Entries:
     """What is left of a rollout, in the memory of the compiled code. Lists of lists are one array and the offsets where each list
     begins (`*_from`). Most of it is only ever read by compiled code, so an array is copied out when it is asked for by name.
 
-        step, world             [N] grouped by world
-        first                   [N] an episode began since the world's last entry
+        step, env             [N] grouped by env
+        first                   [N] an episode began since the env's last entry
         candidate_from          [N + 1]
         rule                    [M]
         coefficient_from        [M] where the candidate's coefficients begin: open comparisons, then pay
@@ -139,29 +139,29 @@ class Entries:
         return self.array("step")
 
     @cached_property
-    def world(self) -> Array:
-        return self.array("world")
+    def env(self) -> Array:
+        return self.array("env")
 
 
 def walk(
     tables: CompiledTables, happened: Mapping[str, Array], nodes: Array, counts: Array
 ) -> tuple[Entries, Array, Array]:
-    """The entries of a rollout, the step [B] at which the episode under way at its end began (0: or before), and (step, world,
+    """The entries of a rollout, the step [B] at which the episode under way at its end began (0: or before), and (step, env,
     rule, rule) of two rules that surely hold together or -1.
 
     `nodes` [B] and `counts` [B, C] are moved on in place.
     """
     arrays = {name: np.ascontiguousarray(array) for name, array in happened.items()}
-    steps, worlds = arrays["over"].shape
+    steps, envs = arrays["over"].shape
     given = _Happened(
         steps,
-        worlds,
+        envs,
         len(arrays["step"]),
         arrays["attribute"].shape[1],
         arrays["signal"].shape[2],
         **{name: _at(array) for name, array in arrays.items()},
     )
-    entries, begun, clash = Entries(), np.zeros(worlds, np.int32), np.empty(4, np.int64)
+    entries, begun, clash = Entries(), np.zeros(envs, np.int32), np.empty(4, np.int64)
     failed = _library().srm_walk(
         ctypes.byref(tables.structure),
         ctypes.byref(given),

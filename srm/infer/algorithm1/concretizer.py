@@ -60,7 +60,7 @@ class InferenceProblem:
     words: Words
     demonstrated: Rollout
     events: Events  # of the demonstrations
-    actions: int  # how many the worlds offer
+    actions: int  # how many the envs offer
     config: ConcretizerConfig
     seed: int
 
@@ -85,15 +85,15 @@ class SamplerSide:
 
     residual: symbolic.Residual
     f: Floats  # [T, B]
-    real: np.ndarray  # [T, B]
+    valid: np.ndarray  # [T, B]
 
     def cost(self, assignments: Floats, idle: float) -> Cost:
         """J_soft of this side alone under K assignments. Steps that pay nothing whatever the holes are enter in one sum."""
         paid = batched.pay(self.residual, assignments, coefficients=True)
         assert paid.coefficients is not None
-        count = max(1, int(self.real.sum()))
-        f = self.f[self.real]
-        at = self.f[paid.step, paid.world]  # [N]
+        count = max(1, int(self.valid.sum()))
+        f = self.f[self.valid]
+        at = self.f[paid.step, paid.env]  # [N]
         by_hole = paid.coefficients.dense()  # [K, N, H] d pay / d hole
         across = by_hole.transpose(0, 2, 1)
         # [K, N] the error if every hole were 0
@@ -114,7 +114,7 @@ class Concretizer:
         machine, config, seed = problem.machine, problem.config, problem.seed
         self.program, self.config, self.seed = Program(machine, problem.words), config, seed
         self.demonstrated = problem.demonstrated
-        shape = self.demonstrated.views.shape[2:]
+        shape = self.demonstrated.observations.shape[2:]
         self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))
         in_guards = np.array([name in guard_holes(machine) for name in machine.hole_names], np.bool_)
         polytope = Polytope.of(machine, problem.constraint)
@@ -127,7 +127,7 @@ class Concretizer:
                 f"the demonstrations show no event of machine {machine.name}; record some of its own task with `srm demo`"
             )
         self.follower = Follower(self.net)
-        self.views = follow(self.net, self.demonstrated, _all(self.demonstrated)).views
+        self.observations = follow(self.net, self.demonstrated, _all(self.demonstrated)).observations
 
     def belief(self) -> Belief:
         with torch.no_grad():
@@ -161,10 +161,10 @@ class Concretizer:
         )
 
         # Line 8
-        played, demonstrated = self.follower.follow(rollout, played.views), self._follow_demonstrations()
+        played, demonstrated = self.follower.follow(rollout, played.observations), self._follow_demonstrations()
         losses |= self._fit_sampler(
-            SamplerSide(self.demonstration, demonstrated.f.double().numpy(), self.demonstrated.real),
-            SamplerSide(residual, played.f.double().numpy(), rollout.real),
+            SamplerSide(self.demonstration, demonstrated.f.double().numpy(), self.demonstrated.valid),
+            SamplerSide(residual, played.f.double().numpy(), rollout.valid),
             effort,
             rng,
         )
@@ -172,7 +172,7 @@ class Concretizer:
         return losses
 
     def _follow_demonstrations(self) -> NetRollout:
-        return follow(self.net, self.demonstrated, _all(self.demonstrated), views=self.views)
+        return follow(self.net, self.demonstrated, _all(self.demonstrated), observations=self.observations)
 
     def _fit_reward_net(
         self, demonstrated: _Targets, played: _Targets, effort: int, rng: np.random.Generator
@@ -181,7 +181,9 @@ class Concretizer:
         means = Means()
         for _ in range(config.steps * effort):
             sides = [(targets, *targets.draw(config, rng)) for targets in (demonstrated, played)]
-            outputs = forward_sequences(self.net, *((targets.rollout.views, parts) for targets, parts, _ in sides))
+            outputs = forward_sequences(
+                self.net, *((targets.rollout.observations, parts) for targets, parts, _ in sides)
+            )
             (expert, expert_soft), (agent, agent_soft) = (
                 targets.judge(parts, noise, f, config.floor)
                 for (targets, parts, noise), f in zip(sides, outputs, strict=True)
@@ -242,11 +244,11 @@ class _Targets:
     def judge(self, parts: Sequences, noise: Tensor, f: Tensor, floor: float | None) -> tuple[Tensor, Tensor]:
         """The discriminator's logits of the sequences' real steps, and J_soft on them."""
         logits = logit_expert_high(f, noise, parts.of(self.log_prob), floor)
-        return logits[parts.real], loss_soft(parts.of(self.pay)[parts.real], 0.0, f[parts.real])
+        return logits[parts.valid], loss_soft(parts.of(self.pay)[parts.valid], 0.0, f[parts.valid])
 
 
 def _all(rollout: Rollout) -> np.ndarray:
-    return np.ones(rollout.worlds, np.bool_)
+    return np.ones(rollout.envs, np.bool_)
 
 
 def _adam(module: nn.Module, learning_rate: float) -> Optimiser:

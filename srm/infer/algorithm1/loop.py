@@ -146,4 +146,4 @@ def infer(policy: Policy[AnyBatch], holes: Holes, config: InferConfig, first: in
         if not warming_up:
             losses |= policy.update(batch, pay)  # 4
         index += 1
-        yield InferenceRound(index, policy.frames, rollout, float(pay[rollout.real].mean()), losses, belief)
+        yield InferenceRound(index, policy.frames, rollout, float(pay[rollout.valid].mean()), losses, belief)

@@ -1,11 +1,11 @@
 """f: how likely an expert would have been to act as was acted, given all it had seen in the episode.
 
-    views -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
+    observations -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
 
-For MiniGrid's views the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other view is
+For MiniGrid's observations the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other observation is
 taken as plain numbers. `sequences.py` follows rollouts with it, and cuts out of them what it is trained on.
 
-    S steps of N sequences   R frames, each [D] (a view as the trunk takes it)   U units of the LSTM, which remembers 2 U numbers
+    S steps of N sequences   R frames, each [D] (an observation as the trunk takes it)   U units of the LSTM, which remembers 2 U numbers
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class RewardNetConfig:
 
     trunk: Literal["strided", "paper", "plain"] = "strided"
     """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much; plain: numbers
-    as they are, which any view that is no grid of cells is taken for unless it is [width, height, 3]"""
+    as they are, which any observation that is no grid of cells is taken for unless it is [width, height, 3]"""
     cells: Encoding = "one_hot"
-    """how a cell of the view enters: type, colour and state each as one of many, or as three numbers as printed"""
+    """how a cell of the observation enters: type, colour and state each as one of many, or as three numbers as printed"""
     logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
     """what bounds the logits: 3 tanh(x / 3), a sigmoid as printed (on whose plateau f hardly learns), or nothing"""
     memory: bool = True
@@ -65,7 +65,7 @@ class RewardNetConfig:
 
 
 class StridedTrunk(nn.Module):
-    """MiniGrid's view through the convolutions of the policy: 32 numbers."""
+    """MiniGrid's observation through the convolutions of the policy: 32 numbers."""
 
     def __init__(self, shape: tuple[int, ...], cells: Cells, encoding: Encoding, seed: int) -> None:
         super().__init__()
@@ -74,9 +74,9 @@ class StridedTrunk(nn.Module):
         self.convolutions.initialise(torch.Generator().manual_seed(seed))
         self.out = self.convolutions.out
 
-    def prepare(self, views: np.ndarray) -> np.ndarray:
-        """Views [n, ...] as frames [n, D]."""
-        return self.cells.encode(views)
+    def prepare(self, observations: np.ndarray) -> np.ndarray:
+        """Observations [n, ...] as frames [n, D]."""
+        return self.cells.encode(observations)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
         """The frames [R, D] that `rows` [n] name, as [n, out]."""
@@ -84,7 +84,7 @@ class StridedTrunk(nn.Module):
 
 
 class PaperTrunk(nn.Module):
-    """MiniGrid's view through the paper's convolutions: 64 numbers for each place that they end at, 1,024 of a 7x7 view.
+    """MiniGrid's observation through the paper's convolutions: 64 numbers for each place that they end at, 1,024 of a 7x7 observation.
 
     No pooling is printed; the ReLUs between them are a guess.
     """
@@ -100,8 +100,8 @@ class PaperTrunk(nn.Module):
         self.third = nn.Conv2d(32, 64, 2)
         self.out = 64 * (shape[0] - 3) * (shape[1] - 3)
 
-    def prepare(self, views: np.ndarray) -> np.ndarray:
-        return self.cells.encode(views)
+    def prepare(self, observations: np.ndarray) -> np.ndarray:
+        return self.cells.encode(observations)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
         contents = self.features[torch.from_numpy(frames[rows]).long()]  # [n, cells, channels]
@@ -112,7 +112,7 @@ class PaperTrunk(nn.Module):
 
 
 class PlainTrunk(nn.Module):
-    """Any view as 64 numbers."""
+    """Any observation as 64 numbers."""
 
     out = 64
 
@@ -120,8 +120,8 @@ class PlainTrunk(nn.Module):
         super().__init__()
         self.layer = nn.Linear(size, 64)
 
-    def prepare(self, views: np.ndarray) -> np.ndarray:
-        return views.reshape(len(views), -1).astype(np.float32)
+    def prepare(self, observations: np.ndarray) -> np.ndarray:
+        return observations.reshape(len(observations), -1).astype(np.float32)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
         return torch.tanh(self.layer(torch.from_numpy(frames[rows])))
@@ -137,8 +137,8 @@ def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> Stride
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
-    """Views as a trunk takes them. Grids look alike (of 8,192 views of DoorKey-8x8 900 differ): what is alike is looked at once."""
+class Observations:
+    """Observations as a trunk takes them. Grids look alike (of 8,192 observations of DoorKey-8x8 900 differ): what is alike is looked at once."""
 
     frames: np.ndarray  # [R, D]
     alike: np.ndarray  # [R] equal where frames are
@@ -148,35 +148,44 @@ class RewardNet(nn.Module):
     """f_theta. Not `normalised`, it gives each action a number of its own, as GAIL's discriminator does."""
 
     def __init__(
-        self, view_shape: tuple[int, ...], actions: int, config: RewardNetConfig, seed: int, normalised: bool = True
+        self,
+        observation_shape: tuple[int, ...],
+        actions: int,
+        config: RewardNetConfig,
+        seed: int,
+        normalised: bool = True,
     ) -> None:
         super().__init__()
         self.config, self.normalised = config, normalised
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.trunk = _trunk(view_shape, config, seed)
+            self.trunk = _trunk(observation_shape, config, seed)
             self.lstm = nn.LSTMCell(self.trunk.out, config.units)
             self.head = nn.Sequential(
                 nn.Linear(config.units, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
             )
 
-    def prepare(self, views: np.ndarray) -> Views:
-        """Of views [n, ...]."""
-        frames = self.trunk.prepare(views)
-        return Views(frames, sample_hashes(frames, np.arange(len(frames))[:, None]))
+    def prepare(self, observations: np.ndarray) -> Observations:
+        """Of observations [n, ...]."""
+        frames = self.trunk.prepare(observations)
+        return Observations(frames, sample_hashes(frames, np.arange(len(frames))[:, None]))
 
-    def forward(self, views: Views, rows: np.ndarray, begins: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, observations: Observations, rows: np.ndarray, episode_start: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 2 U] before each step and after the last.
 
-        `rows` [S * N] of the views are seen, step by step; where `begins` [S, N] what was remembered is forgotten.
+        `rows` [S * N] of the observations are seen, step by step; where `episode_start` [S, N] what was remembered is forgotten.
         """
         # See: what looks alike is looked at once
-        steps, count = begins.shape
-        _, first, alike = np.unique(views.alike[rows], return_index=True, return_inverse=True)
-        encoded = self.trunk(views.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
+        steps, count = episode_start.shape
+        _, first, alike = np.unique(observations.alike[rows], return_index=True, return_inverse=True)
+        encoded = (
+            self.trunk(observations.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
+        )
 
         # Remember
-        kept = (~begins).float()[..., None] * self.config.memory
+        kept = (~episode_start).float()[..., None] * self.config.memory
         hidden, memories = [], [memory]
         for t in range(steps):
             h, c = (memories[-1] * kept[t]).split(self.config.units, dim=1)

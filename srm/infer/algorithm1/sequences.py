@@ -2,7 +2,7 @@
 
 f is trained on sequences of 8 steps that begin with the memory it had there when the round began.
 
-    T steps   B worlds   S steps of N sequences   U units of the LSTM, which remembers 2 U numbers
+    T steps   B envs   S steps of N sequences   U units of the LSTM, which remembers 2 U numbers
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig, Views
+from srm.infer.algorithm1.reward_net import Observations, RewardNet, RewardNetConfig
 from srm.trajectory import Mask, Rollout
 
 
@@ -21,53 +21,57 @@ from srm.trajectory import Mask, Rollout
 class NetRollout:
     """A rollout as the net takes it, and f along it with the weights it has."""
 
-    views: Views  # of T * B steps, step by step
+    observations: Observations  # of T * B steps, step by step
     actions: Tensor  # [T, B]
-    begins: Tensor  # [T, B]
-    real: Tensor  # [T, B]
+    episode_start: Tensor  # [T, B]
+    valid: Tensor  # [T, B]
     memory: Tensor  # [T + 1, B, 2 U] before each step, and after the last
     f: Tensor  # [T, B] log-likelihood of each action
 
 
 @torch.no_grad()
 def follow(
-    net: RewardNet, rollout: Rollout, first: Mask, memory: Tensor | None = None, views: Views | None = None
+    net: RewardNet,
+    rollout: Rollout,
+    first: Mask,
+    memory: Tensor | None = None,
+    observations: Observations | None = None,
 ) -> NetRollout:
     """f along a whole rollout.
 
-    `first` [B] says which worlds begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `views` spares
+    `first` [B] says which envs begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `observations` spares
     preparing them again.
     """
-    steps, worlds = rollout.actions.shape
-    if views is None:
-        views = net.prepare(rollout.views[:-1].reshape(steps * worlds, *rollout.views.shape[2:]))
+    steps, envs = rollout.actions.shape
+    if observations is None:
+        observations = net.prepare(rollout.observations[:-1].reshape(steps * envs, *rollout.observations.shape[2:]))
     if memory is None:
-        memory = torch.zeros(worlds, 2 * net.config.units)
+        memory = torch.zeros(envs, 2 * net.config.units)
     fresh = rollout.fresh()[:-1]
     fresh[0] = first
-    begins, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
-    outputs, memories = net(views, np.arange(steps * worlds), begins, memory)
+    episode_start, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
+    outputs, memories = net(observations, np.arange(steps * envs), episode_start, memory)
     f = outputs.gather(2, actions[..., None]).squeeze(2)
-    return NetRollout(views, actions, begins, torch.from_numpy(rollout.real), memories, f)
+    return NetRollout(observations, actions, episode_start, torch.from_numpy(rollout.valid), memories, f)
 
 
 class Follower:
-    """f along consecutive rollouts of the same worlds, in which an episode may take several."""
+    """f along consecutive rollouts of the same envs, in which an episode may take several."""
 
     def __init__(self, net: RewardNet) -> None:
         self._net = net
         self._memory: Tensor | None = None  # [B, 2 U] after the last rollout
-        self._between = np.zeros(0, np.bool_)  # [B] whether it left the world between two episodes
+        self._between = np.zeros(0, np.bool_)  # [B] whether it left the env between two episodes
 
-    def follow(self, rollout: Rollout, views: Views | None = None) -> NetRollout:
+    def follow(self, rollout: Rollout, observations: Observations | None = None) -> NetRollout:
         """With the weights that f has now."""
-        first = self._between if len(self._between) == rollout.worlds else np.ones(rollout.worlds, np.bool_)
-        return follow(self._net, rollout, first, self._memory, views)
+        first = self._between if len(self._between) == rollout.envs else np.ones(rollout.envs, np.bool_)
+        return follow(self._net, rollout, first, self._memory, observations)
 
     def advance(self, rollout: Rollout, followed: NetRollout) -> None:
         """The next rollout goes on from here."""
         self._memory = followed.memory[-1]
-        self._between = rollout.ended[-1] | rollout.cut[-1] | ~rollout.real[-1]
+        self._between = rollout.terminated[-1] | rollout.truncated[-1] | ~rollout.valid[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +80,8 @@ class Sequences:
 
     index: Tensor  # [S, N] into the rollout's T * B steps
     actions: Tensor  # [S, N]
-    begins: Tensor  # [S, N]
-    real: Tensor  # [S, N]
+    episode_start: Tensor  # [S, N]
+    valid: Tensor  # [S, N]
     memory: Tensor  # [N, 2 U]
 
     def of(self, array: np.ndarray) -> Tensor:
@@ -85,15 +89,15 @@ class Sequences:
         return torch.from_numpy(array.astype(np.float32)).flatten()[self.index]
 
 
-def forward_sequences(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[Tensor]:
+def forward_sequences(net: RewardNet, *sides: tuple[Observations, Sequences]) -> list[Tensor]:
     """f of the actions that were taken, [S, N] of each side, with a gradient. In one pass: small ones cost nearly as much."""
-    frames = np.concatenate([views.frames for views, _ in sides])
-    alike = np.concatenate([views.alike for views, _ in sides])
-    before = np.cumsum([0, *(len(views.frames) for views, _ in sides)])
+    frames = np.concatenate([observations.frames for observations, _ in sides])
+    alike = np.concatenate([observations.alike for observations, _ in sides])
+    before = np.cumsum([0, *(len(observations.frames) for observations, _ in sides)])
     index = torch.cat([parts.index + int(offset) for (_, parts), offset in zip(sides, before[:-1], strict=True)], dim=1)
-    begins = torch.cat([parts.begins for _, parts in sides], dim=1)
+    episode_start = torch.cat([parts.episode_start for _, parts in sides], dim=1)
     memory = torch.cat([parts.memory for _, parts in sides])
-    likelihoods, _ = net(Views(frames, alike), index.flatten().numpy(), begins, memory)
+    likelihoods, _ = net(Observations(frames, alike), index.flatten().numpy(), episode_start, memory)
     counts = [parts.index.shape[1] for _, parts in sides]
     return [
         outputs.gather(2, parts.actions[..., None]).squeeze(2)
@@ -102,7 +106,7 @@ def forward_sequences(net: RewardNet, *sides: tuple[Views, Sequences]) -> list[T
 
 
 def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random.Generator) -> Sequences:
-    """Sequences that tile every world, cut at steps that differ from draw to draw, and of these as many as are asked for.
+    """Sequences that tile every env, cut at steps that differ from draw to draw, and of these as many as are asked for.
 
     A few demonstrations are followed whole at every gradient step. Drawing 128 sequences out of their 160 steps would cost six times
     as much and say nothing more.
@@ -110,25 +114,23 @@ def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random
     offset = int(rng.integers(config.recurrence))
     first = np.unique(np.arange(offset - config.recurrence, len(followed.actions), config.recurrence).clip(0))
     end = np.append(first[1:], len(followed.actions))  # the first tile is as short as the offset says
-    shows = np.add.reduceat(followed.real.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
-    tile, world = np.nonzero(shows)
+    shows = np.add.reduceat(followed.valid.numpy().astype(np.int64), first, axis=0) > 0  # [tiles, B]
+    tile, env = np.nonzero(shows)
     if len(tile) > config.sequences:
         some = rng.choice(len(tile), config.sequences, replace=False)
-        tile, world = tile[some], world[some]
-    return cut_sequences(followed, first[tile], end[tile], world, config.recurrence)
+        tile, env = tile[some], env[some]
+    return cut_sequences(followed, first[tile], end[tile], env, config.recurrence)
 
 
-def cut_sequences(
-    followed: NetRollout, first: np.ndarray, end: np.ndarray, world: np.ndarray, length: int
-) -> Sequences:
-    """The sequences from step `first` [N] to before `end` [N] of worlds `world` [N]; none is longer than `length`."""
-    steps, worlds = followed.actions.shape
+def cut_sequences(followed: NetRollout, first: np.ndarray, end: np.ndarray, env: np.ndarray, length: int) -> Sequences:
+    """The sequences from step `first` [N] to before `end` [N] of envs `env` [N]; none is longer than `length`."""
+    steps, envs = followed.actions.shape
     t = first + np.arange(length)[:, None]  # [S, N]
-    index = torch.from_numpy(np.minimum(t, steps - 1) * worlds + world)
+    index = torch.from_numpy(np.minimum(t, steps - 1) * envs + env)
     return Sequences(
         index,
         followed.actions.flatten()[index],
-        followed.begins.flatten()[index],
-        followed.real.flatten()[index] & torch.from_numpy(t < end),
-        followed.memory[torch.from_numpy(first), torch.from_numpy(world)],
+        followed.episode_start.flatten()[index],
+        followed.valid.flatten()[index] & torch.from_numpy(t < end),
+        followed.memory[torch.from_numpy(first), torch.from_numpy(env)],
     )

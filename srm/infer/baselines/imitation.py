@@ -84,7 +84,7 @@ class Imitation:
     ) -> None:
         self.kind, self.demonstrated, self.config, self.log_probs = kind, demonstrated, config, log_probs
         weights = int(stream(seed, "discriminator").integers(2**63))
-        shape = demonstrated.views.shape[2:]
+        shape = demonstrated.observations.shape[2:]
         self.net = RewardNet(shape, actions, config.reward_net, weights, normalised=kind == "gan_gcl")
         self.adam = Optimiser(
             dict(self.net.named_parameters()),
@@ -103,8 +103,8 @@ class Imitation:
         with_policy = self.kind == "gan_gcl"
         log_prob = batch.log_prob.astype(np.float32) * with_policy
         played = self._follower.follow(rollout)
-        begins = np.ones(self.demonstrated.worlds, np.bool_)
-        demonstrated = follow(self.net, self.demonstrated, begins)
+        episode_start = np.ones(self.demonstrated.envs, np.bool_)
+        demonstrated = follow(self.net, self.demonstrated, episode_start)
         demonstrated_log_prob = (
             self.log_probs(self.demonstrated).astype(np.float32)
             if with_policy
@@ -113,12 +113,12 @@ class Imitation:
         self.losses = self._learn((demonstrated, demonstrated_log_prob), (played, log_prob), rng)
 
         # Pay
-        played = self._follower.follow(rollout, played.views)
+        played = self._follower.follow(rollout, played.observations)
         self._follower.advance(rollout, played)
         self._round += 1
         logit = self._logit(played.f, torch.from_numpy(log_prob)).numpy()
         pay = form_of(self.config.form, logit, played.f.numpy())
-        return np.clip(pay, -self.config.bound, self.config.bound) * rollout.real
+        return np.clip(pay, -self.config.bound, self.config.bound) * rollout.valid
 
     def _logit(self, outputs: Tensor, log_prob: Tensor) -> Tensor:
         return logit_expert_high(outputs, torch.zeros(()), log_prob, self.config.reward_net.floor)
@@ -137,9 +137,9 @@ class Imitation:
                 (draw_sequences(rollout, self.config.reward_net, rng), rollout, log_prob)
                 for rollout, log_prob in (demonstrated, played)
             ]
-            outputs = forward_sequences(self.net, *((rollout.views, parts) for parts, rollout, _ in sides))
+            outputs = forward_sequences(self.net, *((rollout.observations, parts) for parts, rollout, _ in sides))
             expert, agent = (
-                self._logit(f, parts.of(log_prob))[parts.real]
+                self._logit(f, parts.of(log_prob))[parts.valid]
                 for (parts, _, log_prob), f in zip(sides, outputs, strict=True)
             )
             loss = loss_discriminator(expert, agent)

@@ -55,13 +55,13 @@ class EvidenceSide:
     @staticmethod
     def of(program: Program, vocabulary: Vocabulary, rollout: Rollout) -> EvidenceSide:
         residual, _ = read_rollout(program, vocabulary, rollout)
-        over = rollout.ended | rollout.cut
+        over = rollout.terminated | rollout.truncated
         # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
         first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
         episode = first[:-1] + np.cumsum(over, axis=0) - over
         whole = np.ones(first[-1], np.bool_)
         whole[first[1:] - 1] = False
-        return EvidenceSide(residual, rollout.real, episode, whole)
+        return EvidenceSide(residual, rollout.valid, episode, whole)
 
     @property
     def steps(self) -> int:
@@ -74,12 +74,12 @@ class EvidenceSide:
     def at(self, log_prob: np.ndarray) -> Floats:
         """The log-probabilities of the entries' actions, [N], floored."""
         entries = self.residual.entries
-        return np.maximum(log_prob[entries.step, entries.world], FLOOR).astype(np.float64)
+        return np.maximum(log_prob[entries.step, entries.env], FLOOR).astype(np.float64)
 
     def silent(self, log_prob: np.ndarray) -> tuple[Floats, Floats]:
         """The steps that pay nothing whatever the holes are, as groups: mean log-probability [G], number of steps [G]."""
         quiet = self.valid.copy()
-        quiet[self.residual.entries.step, self.residual.entries.world] = False
+        quiet[self.residual.entries.step, self.residual.entries.env] = False
         values = np.sort(np.maximum(log_prob[quiet], FLOOR).astype(np.float64))
         if len(values) == 0:
             return np.zeros(0), np.zeros(0)
@@ -91,7 +91,7 @@ class EvidenceSide:
     def totals(self, discount: float = 1.0) -> Floats:
         """[N, whole episodes]: turns pay [K, N] into the (discounted) totals of the episodes that were played to their end."""
         entries = self.residual.entries
-        episode = self.episode[entries.step, entries.world]
+        episode = self.episode[entries.step, entries.env]
         kept = self.whole[episode]
         matrix = np.zeros((len(episode), int(self.whole.sum())))
         factor = discount ** (entries.step - self._begin()[episode])
@@ -101,8 +101,8 @@ class EvidenceSide:
     def _begin(self) -> npt.NDArray[np.intp]:
         """The first valid step of each episode."""
         begin = np.zeros(len(self.whole), np.intp)
-        step, world = np.nonzero(self.valid)
-        begin[self.episode[step, world][::-1]] = step[::-1]  # the earliest is written last
+        step, env = np.nonzero(self.valid)
+        begin[self.episode[step, env][::-1]] = step[::-1]  # the earliest is written last
         return begin
 
     def episode_log_prob(self, log_prob: np.ndarray) -> Floats:
@@ -164,5 +164,5 @@ def _bounded(program: Program, vocabulary: Vocabulary, play: Play) -> tuple[Evid
     entries = len(side.residual.entries)
     if entries <= MOST_ENTRIES:
         return side, play.log_prob
-    count = max(1, play.rollout.worlds * MOST_ENTRIES // entries)
+    count = max(1, play.rollout.envs * MOST_ENTRIES // entries)
     return EvidenceSide.of(program, vocabulary, first_columns(play.rollout, count)), play.log_prob[:, :count]

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from srm.domains.base import Vocabulary
-from srm.domains.envs import Worlds, gather
+from srm.domains.envs import Envs, gather
 from srm.domains.tasks import Task
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
@@ -129,14 +129,14 @@ def prior_draws(prior: Prior, seed: int) -> Floats:
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
     """What somebody does who draws every action at random: in sixteen envs, so that episodes come to their ends."""
-    envs = task.make_worlds(16, seed)
+    envs = task.make_envs(16, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))
     finally:
         envs.close()
 
 
-def uniform_play(envs: Worlds, demonstrated: Rollout, rng: np.random.Generator, steps: int) -> Play:
+def uniform_play(envs: Envs, demonstrated: Rollout, rng: np.random.Generator, steps: int) -> Play:
     observations, poses = envs.reset()
     actions = [rng.integers(envs.actions, size=envs.count) for _ in range(steps)]
     rollout = gather(observations, poses, actions, [envs.step(action) for action in actions])

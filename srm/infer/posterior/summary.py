@@ -163,7 +163,7 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
         ]
         listed.append(
             tuple(
-                DecidingStep(int(entries.world[n]), int(entries.step[n]), float(row[n]), int(alike[k]))
+                DecidingStep(int(entries.env[n]), int(entries.step[n]), float(row[n]), int(alike[k]))
                 for k in strongest[:STEPS_OF_A_HOLE]
                 for n in (first[k],)
             )

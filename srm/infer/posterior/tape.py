@@ -38,10 +38,10 @@ class Tape:
         """What is on the tape as one rollout whose columns begin with an episode; None: no episode began within it."""
         rollout = joined([part for part, _ in self._kept])
         log_prob = np.concatenate([log_prob for _, log_prob in self._kept])
-        over = rollout.ended | rollout.cut
+        over = rollout.terminated | rollout.truncated
         begun = np.zeros(over.shape, np.bool_)
         begun[0] = self._begins[0]
         begun[1:] = np.logical_or.accumulate(over, axis=0)[:-1]
         begun |= begun[0]
         whole = masked(rollout, begun)
-        return Play(whole, log_prob, demonstrated_log_prob) if whole.real.any() else None
+        return Play(whole, log_prob, demonstrated_log_prob) if whole.valid.any() else None

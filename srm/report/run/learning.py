@@ -83,8 +83,8 @@ def _sentence(run: LearningRun) -> Markup:
     holes = counted(len(run.machine.holes), "hole")
     reached = "no episode has ended"
     if known["return"] is not None:
-        ended = known.get("episodes", SURE) if run.summary else SURE
-        few = f" in the {counted(ended, 'episode')} that ended" if ended < SURE else ""
+        terminated = known.get("episodes", SURE) if run.summary else SURE
+        few = f" in the {counted(terminated, 'episode')} that ended" if terminated < SURE else ""
         solved = f"{share(known['success'])} of its episodes"
         reached = f"a return of {number(known['return'])}{few}, with {solved} solved,"
     seed = run.settings.get("seed")

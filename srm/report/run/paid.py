@@ -29,7 +29,7 @@ class Column:
 
 
 def outcome(episode: RecordedEpisode) -> str:
-    if not episode["ended"]:
+    if not episode["terminated"]:
         return "time ran out"
     return "solved" if episode["return"] > 0 else "ended unsolved"
 

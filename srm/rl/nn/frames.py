@@ -21,8 +21,8 @@ def episode_starts(rollout: Rollout, first: Mask) -> Mask:
     An episode begins after a step that was spent on resetting, or with the observation that follows a step whose final one
     is kept aside. The observation between an episode's end and the resetting step is still the old episode's.
     """
-    starts = np.concatenate([first[None], ~rollout.real])
-    starts[rollout.final_step + 1, rollout.final_world] = True
+    starts = np.concatenate([first[None], ~rollout.valid])
+    starts[rollout.final_step + 1, rollout.final_env] = True
     return starts
 
 

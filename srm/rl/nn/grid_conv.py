@@ -195,7 +195,7 @@ class LinearElu(nn.Linear):
 
 
 class CellConvolutions(nn.Module):
-    """A look-up convolution and `later` more; with two more, 32 numbers for each sample of a 7x7 view."""
+    """A look-up convolution and `later` more; with two more, 32 numbers for each sample of a 7x7 observation."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from srm.domains.cells import Cells
 from srm.domains.encodings import cells_of
-from srm.domains.envs import Worlds
+from srm.domains.envs import Envs
 from srm.errors import TaskError
 from srm.rl.nn.grid_conv import CellConvolutions, Encoding, LinearElu, blank_frame
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE
@@ -148,7 +148,7 @@ def make_body(kind: Kind, shape: tuple[int, ...], cells: Cells | None, config: N
         return MlpBody(shape, config)
     if cells is None:
         raise TaskError(
-            f"--net {kind} reads a grid of cells, as MiniGrid's view [width, height, 3] is, not {list(shape)}; use --net mlp"
+            f"--net {kind} reads a grid of cells, as MiniGrid's observation [width, height, 3] is, not {list(shape)}; use --net mlp"
         )
     return CnnBody(shape, cells, config) if kind == "cnn" else LstmBody(shape, cells, config)
 
@@ -257,6 +257,6 @@ class Net(nn.Module):
         return np.zeros(math.prod(self.shape), np.float32)
 
 
-def make_net(envs: Worlds, kind: Kind, config: NetConfig, plans: Sequence[TowerPlan], seed: int) -> Net:
+def make_net(envs: Envs, kind: Kind, config: NetConfig, plans: Sequence[TowerPlan], seed: int) -> Net:
     """A network for the observations of these environments."""
-    return Net(kind, envs.view_shape, config, plans, seed, cells_of(envs.view_shape))
+    return Net(kind, envs.observation_shape, config, plans, seed, cells_of(envs.observation_shape))

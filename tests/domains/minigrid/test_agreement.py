@@ -1,4 +1,4 @@
-"""EnvPool's worlds are MiniGrid's worlds: put into the same world, both answer every action alike."""
+"""EnvPool's envs are MiniGrid's envs: put into the same env, both answer every action alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srm.domains.envs import EnvPoolWorlds, Step
+from srm.domains.envs import EnvPoolEnvs, Step
 from srm.domains.tasks import ENVIRONMENTS, find_task
 from srm.seeding import stream
 from tests.domains.minigrid.truth import put_into
@@ -18,43 +18,43 @@ WORLDS = 4
 
 
 class Both:
-    """Four worlds of EnvPool and, beside each, the same world in the `minigrid` package."""
+    """Four envs of EnvPool and, beside each, the same env in the `minigrid` package."""
 
     def __init__(self, env_id: str, seed: int) -> None:
         self.task = find_task(env_id)
-        self.worlds = EnvPoolWorlds(env_id, WORLDS, seed)
+        self.envs = EnvPoolEnvs(env_id, WORLDS, seed)
         self.originals: list[Any] = [self.task.environment(env_id) for _ in range(WORLDS)]
-        views, places = self.worlds.reset()
-        for world, original in enumerate(self.originals):
+        observations, poses = self.envs.reset()
+        for env, original in enumerate(self.originals):
             original.reset(seed=0)
-            self._begin(world, views[world], places[world])
-        self.ended = self.cut = 0
+            self._begin(env, observations[env], poses[env])
+        self.terminated = self.truncated = 0
 
-    def _begin(self, world: int, view: np.ndarray, place: np.ndarray) -> None:
-        original = self.originals[world]
-        put_into(original, self.worlds._pool.debug_states()[world])
-        self._compare(world, original.observation(original.unwrapped.gen_obs()), view, place)
+    def _begin(self, env: int, observation: np.ndarray, pose: np.ndarray) -> None:
+        original = self.originals[env]
+        put_into(original, self.envs._pool.debug_states()[env])
+        self._compare(env, original.observation(original.unwrapped.gen_obs()), observation, pose)
 
-    def _compare(self, world: int, seen: dict[str, np.ndarray], view: np.ndarray, place: np.ndarray) -> None:
-        assert np.array_equal(seen["image"], view), f"world {world} looks otherwise"
-        assert np.array_equal(seen["place"], place), f"world {world}: the agent stands elsewhere"
+    def _compare(self, env: int, seen: dict[str, np.ndarray], observation: np.ndarray, pose: np.ndarray) -> None:
+        assert np.array_equal(seen["image"], observation), f"env {env} looks otherwise"
+        assert np.array_equal(seen["pose"], pose), f"env {env}: the agent stands elsewhere"
 
     def step(self, actions: np.ndarray) -> Step:
-        step = self.worlds.step(actions)
-        for world, original in enumerate(self.originals):
-            if not step.real[world]:
-                assert step.task_reward[world] == 0
-                assert not step.ended[world]
-                assert not step.cut[world]
-                self._begin(world, step.views[world], step.places[world])
+        step = self.envs.step(actions)
+        for env, original in enumerate(self.originals):
+            if not step.valid[env]:
+                assert step.task_reward[env] == 0
+                assert not step.terminated[env]
+                assert not step.truncated[env]
+                self._begin(env, step.observations[env], step.poses[env])
                 continue
-            seen, reward, ended, truncated, _ = original.step(int(actions[world]))
-            self._compare(world, seen, step.views[world], step.places[world])
-            assert step.task_reward[world] == pytest.approx(reward, abs=1e-6)
-            assert step.ended[world] == ended
-            assert step.cut[world] == (truncated and not ended)
-        self.ended += int(step.ended.sum())
-        self.cut += int(step.cut.sum())
+            seen, reward, terminated, truncated, _ = original.step(int(actions[env]))
+            self._compare(env, seen, step.observations[env], step.poses[env])
+            assert step.task_reward[env] == pytest.approx(reward, abs=1e-6)
+            assert step.terminated[env] == terminated
+            assert step.truncated[env] == (truncated and not terminated)
+        self.terminated += int(step.terminated.sum())
+        self.truncated += int(step.truncated.sum())
         return step
 
 
@@ -71,7 +71,7 @@ def check_expert(env_id: str) -> None:
     plans = [both.task.expert(original) for original in both.originals]
     for moment in range(max(len(plan or ()) for plan in plans) + 1):
         both.step(np.array([plan[moment] if plan and moment < len(plan) else 6 for plan in plans]))
-    assert both.ended >= sum(plan is not None for plan in plans)
+    assert both.terminated >= sum(plan is not None for plan in plans)
 
 
 def check_time_out(env_id: str) -> None:
@@ -79,7 +79,7 @@ def check_time_out(env_id: str) -> None:
     limit = both.envs[0].unwrapped.max_steps
     for _ in range(limit + 1):
         both.step(np.full(WORLDS, 6))
-    assert (both.ended, both.cut) == (0, WORLDS)
+    assert (both.terminated, both.truncated) == (0, WORLDS)
 
 
 @pytest.mark.parametrize("env_id", SAMPLE)

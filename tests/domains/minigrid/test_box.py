@@ -51,7 +51,7 @@ def test_an_episode_in_which_the_box_is_opened_is_not_solved() -> None:
     opened = play_actions(env, [*actions[:-1], 5, 3], 0)
     assert not TASK.solved(opened)
     assert names([opened])["open_box"] == 1
-    with pytest.raises(TaskError, match="this world has no box"):
+    with pytest.raises(TaskError, match="this env has no box"):
         TASK.expert(env)
 
 

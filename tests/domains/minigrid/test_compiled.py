@@ -1,4 +1,4 @@
-"""An environment with compiled steps is MiniGrid's: the same worlds of the same seeds, and the same of every step."""
+"""An environment with compiled steps is MiniGrid's: the same envs of the same seeds, and the same of every step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from srm.domains.envs import ShowPlace, make_environment
+from srm.domains.envs import ShowPose, make_environment
 from srm.domains.minigrid.compiled import CompiledGrid, compiled
 from srm.domains.record import play
 from srm.domains.scenes import GridMoment, look
@@ -14,7 +14,7 @@ from srm.domains.tasks import ENVIRONMENTS, find_task
 from srm.seeding import stream
 from srm.trajectory import Trajectory
 
-# Each kind of layout, in its smallest and largest world
+# Each kind of layout, in its smallest and largest env
 IDS = [env_id for ids in ENVIRONMENTS.values() for env_id in (ids[0], ids[-1])] + [
     *("MiniGrid-ObstructedMaze-2Dlhb-v1", "MiniGrid-MultiRoom-N4-S5-v0", "MiniGrid-UnlockPickup-v0"),
     *("MiniGrid-Empty-5x5-v0", "MiniGrid-LavaCrossingS9N1-v0"),
@@ -29,16 +29,18 @@ def played(env: gymnasium.Env, actions: np.ndarray, seed: int) -> tuple[Trajecto
         assert isinstance(moment, GridMoment)
         moments.append(moment)
 
-    return play(env, lambda views: int(actions[len(views) - 1]), seed, most=len(actions), watch=watch), moments
+    return play(
+        env, lambda observations: int(actions[len(observations) - 1]), seed, most=len(actions), watch=watch
+    ), moments
 
 
 def assert_same(env_id: str, actions: np.ndarray, seed: int) -> Trajectory:
     env, own = make_environment(env_id), compiled(make_environment(env_id))
     assert isinstance(own, CompiledGrid)
     (theirs, their_moments), (ours, our_moments) = played(env, actions, seed), played(own, actions, seed)
-    for name in ("views", "actions", "places", "task_reward"):
+    for name in ("observations", "actions", "poses", "task_reward"):
         assert np.array_equal(getattr(theirs, name), getattr(ours, name)), name
-    assert theirs.ended == ours.ended
+    assert theirs.terminated == ours.terminated
     for there, here in zip(their_moments, our_moments, strict=True):
         assert np.array_equal(there.cells, here.cells)
         assert (there.pose, tuple(there.carried)) == (here.pose, here.carried)
@@ -48,9 +50,9 @@ def assert_same(env_id: str, actions: np.ndarray, seed: int) -> Trajectory:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_steps_and_worlds_are_the_same(env_id: str):
-    chance = stream(0, "actions")
+    rng = stream(0, "actions")
     for seed in range(3):
-        assert_same(env_id, chance.choice(7, size=400, p=[0.15, 0.15, 0.3, 0.1, 0.05, 0.2, 0.05]), seed)
+        assert_same(env_id, rng.choice(7, size=400, p=[0.15, 0.15, 0.3, 0.1, 0.05, 0.2, 0.05]), seed)
 
 
 @pytest.mark.parametrize("name", ["doorkey", "keycorridor", "obstructedmaze"])
@@ -61,7 +63,7 @@ def test_the_end_and_its_reward_are_the_same(name: str):
     assert task.expert is not None
     actions = task.expert(env)
     assert actions is not None
-    assert assert_same(task.env_id, np.array(actions), 0).ended
+    assert assert_same(task.env_id, np.array(actions), 0).terminated
 
 
 def test_an_environment_without_compiled_steps_or_in_a_wrapper_stays_as_it_is():
@@ -69,5 +71,5 @@ def test_an_environment_without_compiled_steps_or_in_a_wrapper_stays_as_it_is():
     assert compiled(other) is other
     wrapped = gymnasium.wrappers.TransformReward(make_environment("MiniGrid-DoorKey-5x5-v0"), lambda reward: 2 * reward)
     assert compiled(wrapped) is wrapped
-    resized = ShowPlace(gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=9))
+    resized = ShowPose(gymnasium.make("MiniGrid-DoorKey-5x5-v0", agent_view_size=9))
     assert compiled(resized) is resized

@@ -1,4 +1,4 @@
-"""MiniGrid's events, read from views, are what the objects of the world say happened."""
+"""MiniGrid's events, read from observations, are what the objects of the env say happened."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ def box_task(env_id: str) -> Task:
 BOXES = [box_task(f"MiniGrid-{name}-v0") for name in ("UnlockPickup", "BlockedUnlockPickup")]
 
 
-def episode(
-    env: Any, seed: int, plan: list[int], chance: np.random.Generator
-) -> tuple[Trajectory, list[set[Occurrence]]]:
+def episode(env: Any, seed: int, plan: list[int], rng: np.random.Generator) -> tuple[Trajectory, list[set[Occurrence]]]:
     """Follows the plan for some way (all of it at every third seed), then wanders; with the truth of every step."""
     seen, _ = env.reset(seed=seed)
-    follow = len(plan) if seed % 3 == 0 else int(chance.integers(len(plan)))
-    actions = [*plan[:follow], *chance.choice(7, size=WANDER, p=ODDS).tolist()]
-    views, places, rewards, truth, ended = [seen["image"]], [seen["place"]], [], [], False
+    follow = len(plan) if seed % 3 == 0 else int(rng.integers(len(plan)))
+    actions = [*plan[:follow], *rng.choice(7, size=WANDER, p=ODDS).tolist()]
+    observations, poses, rewards, truth, terminated = [seen["image"]], [seen["place"]], [], [], False
     for action in actions:
         before = Truth(env)
-        seen, reward, ended, cut, _ = env.step(action)
-        truth.append(before.after(ended, action == FORWARD))
-        views.append(seen["image"])
-        places.append(seen["place"])
+        seen, reward, terminated, truncated, _ = env.step(action)
+        truth.append(before.after(terminated, action == FORWARD))
+        observations.append(seen["image"])
+        poses.append(seen["place"])
         rewards.append(float(reward))
-        if ended or cut:
+        if terminated or truncated:
             break
     taken = np.array(actions[: len(rewards)])
-    return Trajectory(np.stack(views), taken, np.stack(places), np.array(rewards, np.float32), bool(ended)), truth
+    return Trajectory(
+        np.stack(observations), taken, np.stack(poses), np.array(rewards, np.float32), bool(terminated)
+    ), truth
 
 
 def check(task: Task, steps: int) -> Counter[str]:
     """Compares at least so many steps; returns how often each event was met."""
-    chance = stream(0, task.env_id)
+    rng = stream(0, task.env_id)
     assert task.expert is not None
     env, vocabulary, met = task.environment(task.env_id), task.vocabulary(), Counter[str]()
     seed = compared = 0
     while compared < steps:
         seed += 1
         env.reset(seed=seed)
-        trajectory, truth = episode(env, seed, task.expert(env) or [6], chance)
+        trajectory, truth = episode(env, seed, task.expert(env) or [6], rng)
         events = vocabulary.read(as_rollout([trajectory]))
         for step, happened in enumerate(truth):
             assert occurrences(events, 0, step) == happened, f"seed {seed}, step {step}"

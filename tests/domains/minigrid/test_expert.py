@@ -53,7 +53,7 @@ def check_solves(env_id: str, seeds: int) -> None:
             assert not has_a_way(read_world(env)), f"seed {seed}"
         else:
             episode = play_actions(env, actions, seed)
-            assert episode.ended, f"seed {seed}"
+            assert episode.terminated, f"seed {seed}"
             assert episode.total_reward > 0, f"seed {seed}"
 
 
@@ -79,7 +79,7 @@ def events_of(env_id: str, seeds: int) -> list[Counter[str]]:
         assert actions is not None
         episodes.append(play_actions(env, actions, seed))
     events, counts = task.vocabulary().read(as_rollout(episodes)), [Counter[str]() for _ in episodes]
-    for world, event in zip(events.world, events.event, strict=True):
+    for world, event in zip(events.env, events.event, strict=True):
         counts[world][task.words.events[event].name] += 1
     return counts
 
@@ -127,7 +127,7 @@ def test_no_plan_is_shorter(env_id: str, kind: int) -> None:
 @pytest.mark.parametrize("env_id", ["KeyCorridorS3R3", "ObstructedMaze-1Dlhb"])
 def test_the_world_in_mind_follows_the_world_outside(env_id: str) -> None:
     """The expert half of the way, then anything."""
-    task, chance = find_task(env_id), stream(0, "wander")
+    task, rng = find_task(env_id), stream(0, "wander")
     assert task.expert is not None
     env: Any = task.environment(task.env_id)
     for seed in range(6):
@@ -135,11 +135,11 @@ def test_the_world_in_mind_follows_the_world_outside(env_id: str) -> None:
         actions = task.expert(env)
         assert actions is not None
         world = read_world(env)
-        for action in [*actions[: len(actions) * 2 // 3], *chance.integers(7, size=100).tolist()]:
-            *_, ended, cut, _ = env.step(action)
+        for action in [*actions[: len(actions) * 2 // 3], *rng.integers(7, size=100).tolist()]:
+            *_, terminated, truncated, _ = env.step(action)
             world = world.after(action)
             assert world == read_world(env)
-            if ended or cut:
+            if terminated or truncated:
                 break
 
 

@@ -73,8 +73,8 @@ class Wanderer:
     def act(self, actions: list[int]) -> None:
         for action in actions:
             if not self.over:
-                *_, ended, cut, _ = self.env.step(action)
-                self.over = ended or cut
+                *_, terminated, truncated, _ = self.env.step(action)
+                self.over = terminated or truncated
 
     def errand(self, world: World) -> list[int]:
         """Takes or opens something, or puts it down where it is in the way."""
@@ -126,9 +126,9 @@ def check_goes_on(task: Task, seeds: int) -> None:
         rest = plan_from(world, target)
         assert rest is not None, f"seed {seed}"
         outcomes = [env.step(action)[1:3] for action in rest]
-        assert all(not ended for _, ended in outcomes[:-1]), f"seed {seed}"
-        reward, ended = outcomes[-1]
-        assert ended, f"seed {seed}"
+        assert all(not terminated for _, terminated in outcomes[:-1]), f"seed {seed}"
+        reward, terminated = outcomes[-1]
+        assert terminated, f"seed {seed}"
         assert reward > 0, f"seed {seed}"
         went_on += 1
     assert went_on > seeds / 3

@@ -1,4 +1,4 @@
-"""Worlds of our own beside those of the `minigrid` package: the same steps, and the same chance of everything at the start."""
+"""Envs of our own beside those of the `minigrid` package: the same steps, and the same chance of everything at the start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
 from minigrid.envs import EmptyEnv, KeyCorridorEnv
 
-from srm.domains.envs import GridWorlds, make_environment, make_worlds
+from srm.domains.envs import GridEnvs, make_environment, make_envs
 from srm.domains.minigrid.grid import DRAWN_BEFORE, Rules, layout_of
 from srm.domains.minigrid.layouts import TARGET, rules_of
 from srm.domains.tasks import ENVIRONMENTS, find_task
@@ -23,58 +23,62 @@ SOLVABLE = [env_id for env_id in ALL if env_id.endswith("v1") or env_id.replace(
 OBJECTS = {5: Key, 6: Ball, 7: Box}
 
 
-def own(env_id: str, count: int, seed: int = 0) -> GridWorlds:
-    worlds = make_worlds(env_id, count, seed)
-    assert isinstance(worlds, GridWorlds)
-    return worlds
+def own(env_id: str, count: int, seed: int = 0) -> GridEnvs:
+    envs = make_envs(env_id, count, seed)
+    assert isinstance(envs, GridEnvs)
+    return envs
 
 
-def put_into(env: Any, worlds: GridWorlds, b: int) -> None:
-    """Makes a MiniGrid environment look as world b does at the beginning of its episode."""
-    cells, inside, agent, *_ = worlds._state
+def put_into(env: Any, envs: GridEnvs, b: int) -> None:
+    """Makes a MiniGrid environment look as env b does at the beginning of its episode."""
+    cells, inside, agent, *_ = envs._state
     env.reset()
-    world = env.unwrapped
-    world.grid = Grid(*cells.shape[1:3])
+    env = env.unwrapped
+    env.grid = Grid(*cells.shape[1:3])
     for x, y in np.ndindex(*cells.shape[1:3]):
         kind, colour, state = cells[b, x, y]
         name = IDX_TO_COLOR[colour]
         if kind == 2:
-            world.put_obj(Wall(), x, y)
+            env.put_obj(Wall(), x, y)
         elif kind == 8:
-            world.put_obj(Goal(), x, y)
+            env.put_obj(Goal(), x, y)
         elif kind == 4:
-            world.put_obj(Door(name, is_open=state == 0, is_locked=state == 2), x, y)
+            env.put_obj(Door(name, is_open=state == 0, is_locked=state == 2), x, y)
         elif kind in OBJECTS:
             thing = OBJECTS[kind](name)
             if inside[b, x, y] % 64:
                 thing.contains = Key(IDX_TO_COLOR[inside[b, x, y] % 64 - 1])
-            world.put_obj(thing, x, y)
+            env.put_obj(thing, x, y)
             if inside[b, x, y] >= TARGET:
                 assert kind == 6
                 assert "KeyCorridor" in env.spec.id or name == "blue"
-                world.obj = thing
-    world.agent_pos, world.agent_dir = tuple(map(int, agent[b, :2])), int(agent[b, 2])
+                env.obj = thing
+    env.agent_pos, env.agent_dir = tuple(map(int, agent[b, :2])), int(agent[b, 2])
 
 
 def assert_same_steps(env_id: str, seed: int, actions: Any) -> tuple[bool, bool]:
     """Both take the same actions; `actions` is told MiniGrid's environment as it begins. Returns how the episode ended."""
-    worlds, env = own(env_id, 1, seed), make_environment(env_id)
-    views, _ = worlds.reset()
-    put_into(env, worlds, 0)
+    envs, env = own(env_id, 1, seed), make_environment(env_id)
+    observations, _ = envs.reset()
+    put_into(env, envs, 0)
     seen = env.unwrapped.gen_obs()
-    assert np.array_equal(seen["image"], views[0])
-    ended = cut = False
+    assert np.array_equal(seen["image"], observations[0])
+    terminated = truncated = False
     for number, action in enumerate(actions(env)):
-        step = worlds.step(np.array([action]))
-        observed, reward, ended, cut, _ = env.step(action)
+        step = envs.step(np.array([action]))
+        observed, reward, terminated, truncated, _ = env.step(action)
         where = f"{env_id} seed {seed}, action {number}"
-        assert np.array_equal(observed["image"], step.views[0]), where
-        assert observed["place"].tolist() == step.places[0].tolist(), where
+        assert np.array_equal(observed["image"], step.observations[0]), where
+        assert observed["place"].tolist() == step.poses[0].tolist(), where
         assert step.task_reward[0] == pytest.approx(reward), where
-        assert (step.ended[0], step.cut[0], step.real[0]) == (ended, cut and not ended, True), where
-        if ended or cut:
+        assert (step.terminated[0], step.truncated[0], step.valid[0]) == (
+            terminated,
+            truncated and not terminated,
+            True,
+        ), where
+        if terminated or truncated:
             break
-    return ended, cut
+    return terminated, truncated
 
 
 @pytest.mark.parametrize("env_id", SOLVABLE)
@@ -104,9 +108,9 @@ def test_whatever_is_done_does_the_same_in_both(env_id: str) -> None:
 )
 def test_everything_is_where_it_is_as_often_as_in_minigrid(env_id: str) -> None:
     """Of each cell and each thing that may stand there; five standard errors are exceeded by one in two million of such."""
-    worlds, env, theirs_count = own(env_id, 4000), make_environment(env_id).unwrapped, 400
-    worlds.reset()
-    cells, inside, agent, *_ = worlds._state
+    envs, env, theirs_count = own(env_id, 4000), make_environment(env_id).unwrapped, 400
+    envs.reset()
+    cells, inside, agent, *_ = envs._state
     ours = [coded(grid, boxes, place) for grid, boxes, place in zip(cells, inside, agent, strict=True)]
     theirs = []
     for seed in range(theirs_count):
@@ -136,37 +140,37 @@ def coded(cells: np.ndarray, inside: np.ndarray, agent: np.ndarray) -> np.ndarra
 
 
 @pytest.mark.parametrize(
-    "world", [KeyCorridorEnv(obj_type="box"), KeyCorridorEnv(num_rows=4), EmptyEnv()], ids=["target", "rooms", "family"]
+    "env", [KeyCorridorEnv(obj_type="box"), KeyCorridorEnv(num_rows=4), EmptyEnv()], ids=["target", "rooms", "family"]
 )
-def test_what_we_have_no_layouts_for_lays_itself_out(world: Any) -> None:
-    rules = rules_of(world)
+def test_what_we_have_no_layouts_for_lays_itself_out(env: Any) -> None:
+    rules = rules_of(env)
     assert isinstance(rules, Rules)
-    assert layout_of(world, rules).kind == DRAWN_BEFORE
+    assert layout_of(env, rules).kind == DRAWN_BEFORE
 
 
 def test_too_few_actions_are_refused_before_any_is_taken() -> None:
-    worlds = own("MiniGrid-DoorKey-5x5-v0", 4)
-    worlds.reset()
-    with pytest.raises(TaskError, match="4 worlds take one each"):
-        worlds.step(np.zeros(1, np.int64))
+    envs = own("MiniGrid-DoorKey-5x5-v0", 4)
+    envs.reset()
+    with pytest.raises(TaskError, match="4 envs take one each"):
+        envs.step(np.zeros(1, np.int64))
 
 
 def test_the_same_seed_gives_the_same_worlds_and_another_gives_others() -> None:
     one, same, other = (own("MiniGrid-KeyCorridorS3R3-v0", 8, seed) for seed in (3, 3, 4))
-    first, again, different = (worlds.reset()[0] for worlds in (one, same, other))
+    first, again, different = (envs.reset()[0] for envs in (one, same, other))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, different)
     assert len(np.unique(first.reshape(8, -1), axis=0)) > 4
 
 
 def test_after_its_end_a_world_spends_a_step_on_beginning_anew() -> None:
-    worlds = own("MiniGrid-DoorKey-5x5-v0", 2)
-    worlds.reset()
+    envs = own("MiniGrid-DoorKey-5x5-v0", 2)
+    envs.reset()
     for _ in range(250):
-        last = worlds.step(np.array([0, 0]))
-    assert last.cut.all()
-    assert not last.ended.any()
-    begun = worlds.step(np.array([2, 2]))
-    assert not begun.real.any()
-    assert not (begun.cut | begun.ended).any()
-    assert worlds.step(np.array([0, 0])).real.all()
+        last = envs.step(np.array([0, 0]))
+    assert last.truncated.all()
+    assert not last.terminated.any()
+    begun = envs.step(np.array([2, 2]))
+    assert not begun.valid.any()
+    assert not (begun.truncated | begun.terminated).any()
+    assert envs.step(np.array([0, 0])).valid.all()

@@ -45,7 +45,7 @@ def episodes(task: Task, expert: Demonstrator, seeds: int) -> list[Trajectory]:
 def events_of(task: Task, trajectories: list[Trajectory]) -> list[Counter[str]]:
     events = task.vocabulary().read(as_rollout(trajectories))
     counts = [Counter[str]() for _ in trajectories]
-    for world, event in zip(events.world, events.event, strict=True):
+    for world, event in zip(events.env, events.event, strict=True):
         counts[world][task.words.events[event].name] += 1
     return counts
 

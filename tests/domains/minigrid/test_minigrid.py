@@ -1,4 +1,4 @@
-"""The table of MiniGrid's words, one row at a time, on views made by hand."""
+"""The table of MiniGrid's words, one row at a time, on observations made by hand."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ AHEAD = pack_cell(5, 7)  # the agent stands at (5, 8) and looks up
 def one_step(
     front: tuple, action: int, own: tuple = NONE, after: tuple = NONE, elsewhere: dict | None = None
 ) -> Rollout:
-    """One step of one world. `elsewhere` puts things into other cells of the view before."""
-    views = np.zeros((2, 1, 7, 7, 3), np.uint8)
-    views[0, 0, 3, 5], views[0, 0, 3, 6], views[1, 0, 3, 5] = front, own, after
+    """One step of one env. `elsewhere` puts things into other cells of the observation before."""
+    observations = np.zeros((2, 1, 7, 7, 3), np.uint8)
+    observations[0, 0, 3, 5], observations[0, 0, 3, 6], observations[1, 0, 3, 5] = front, own, after
     for cell, thing in (elsewhere or {}).items():
-        views[0, 0][cell] = thing
+        observations[0, 0][cell] = thing
     return Rollout(
-        views=views,
+        observations=observations,
         actions=np.array([[action]]),
-        places=np.array([[[5, 8, 3]], [[5, 8, 3]]], np.int16),
+        poses=np.array([[[5, 8, 3]], [[5, 8, 3]]], np.int16),
         task_reward=np.zeros((1, 1), np.float32),
-        ended=np.zeros((1, 1), bool),
-        cut=np.zeros((1, 1), bool),
-        real=np.ones((1, 1), bool),
+        terminated=np.zeros((1, 1), bool),
+        truncated=np.zeros((1, 1), bool),
+        valid=np.ones((1, 1), bool),
     )
 
 
@@ -109,13 +109,13 @@ def test_a_box_has_the_colour_of_the_key_it_held() -> None:
 
 
 def test_what_a_box_held_is_read_from_the_true_last_view() -> None:
-    """A world that resets within the step already shows the next episode."""
+    """An env that resets within the step already shows the next episode."""
     opened = one_step((BOX, RED, 0), TOGGLE, after=(KEY, RED, 0))
     last = np.zeros((1, 7, 7, 3), np.uint8)
     last[0, 3, 5] = KEY, GREEN, 0
-    finals = {"final_step": np.array([0]), "final_world": np.array([0]), "final_views": last}
-    cut = replace(opened, cut=np.array([[True]]), **finals, final_places=np.zeros((1, 3), np.int16))
-    assert happened(cut) == {("open_box", GREEN, AHEAD)}
+    finals = {"final_step": np.array([0]), "final_env": np.array([0]), "final_observations": last}
+    truncated = replace(opened, truncated=np.array([[True]]), **finals, final_poses=np.zeros((1, 3), np.int16))
+    assert happened(truncated) == {("open_box", GREEN, AHEAD)}
 
 
 @pytest.mark.parametrize(
@@ -152,15 +152,15 @@ def test_seeing_may_go_with_an_act() -> None:
 
 
 def test_a_step_that_is_not_real_has_no_events() -> None:
-    resetting = replace(one_step((BALL, BLUE, 0), PICKUP), real=np.array([[False]]))
+    resetting = replace(one_step((BALL, BLUE, 0), PICKUP), valid=np.array([[False]]))
     assert len(MiniGrid("ball").read(resetting)) == 0
 
 
 def test_what_is_no_minigrid_rollout_is_refused() -> None:
     step = one_step(NONE, LEFT)
-    with pytest.raises(TaskError, match=r"views are uint8 \[7, 7\]"):
-        MiniGrid().read(replace(step, views=step.views[..., 0]))
+    with pytest.raises(TaskError, match=r"observations are uint8 \[7, 7\]"):
+        MiniGrid().read(replace(step, observations=step.observations[..., 0]))
     with pytest.raises(TaskError, match="places have 2 numbers"):
-        MiniGrid().read(replace(step, places=step.places[..., :2]))
+        MiniGrid().read(replace(step, poses=step.poses[..., :2]))
     with pytest.raises(TaskError, match="target 'blu ball' is no ball and no box of MiniGrid; did you mean blue ball"):
         MiniGrid("blu ball")

@@ -20,11 +20,11 @@ from minigrid.wrappers import FullyObsWrapper
 from srm.domains.envs import (
     COMPILED,
     OWN_LAYOUTS,
-    GridWorlds,
-    GymnasiumWorlds,
-    ShowPlace,
+    GridEnvs,
+    GymnasiumEnvs,
+    ShowPose,
     make_environment,
-    make_worlds,
+    make_envs,
 )
 from srm.domains.minigrid import grid
 from srm.domains.minigrid.layouts import LayoutSource, UnknownLayout, read_grid, rules_of
@@ -57,13 +57,13 @@ def test_these_and_no_others_are_left_to_gymnasium() -> None:
 
 
 class Beside:
-    """One environment of MiniGrid, and the compiled rules in the same world."""
+    """One environment of MiniGrid, and the compiled rules in the same env."""
 
     def __init__(self, env: Any, rng: np.random.Generator) -> None:
         rules = rules_of(env)
         assert isinstance(rules, grid.Rules)
-        self.env, self.world, self.rng, self.rules = env, env.unwrapped, rng, rules
-        self.compiled = GridWorlds("beside", grid.Layout(rules), 1, 0, LayoutSource(env, rules))
+        self.env, self.env, self.rng, self.rules = env, env.unwrapped, rng, rules
+        self.compiled = GridEnvs("beside", grid.Layout(rules), 1, 0, LayoutSource(env, rules))
         self.ends: Counter[str] = Counter()
 
     def play(self, steps: int) -> Counter[str]:
@@ -79,32 +79,36 @@ class Beside:
 
     def begin(self) -> None:
         self.env.reset(seed=int(self.rng.integers(2**31)))
-        self.compiled.begin_as([read_grid(self.world, self.rules)])
+        self.compiled.begin_as([read_grid(self.env, self.rules)])
 
     def face_a_thing(self) -> bool:
         """Puts the agent of both in front of any thing, into a free cell or a doorway."""
-        things = [at for at in np.ndindex(self.world.width, self.world.height) if self.is_thing(*at)]
+        things = [at for at in np.ndindex(self.env.width, self.env.height) if self.is_thing(*at)]
         for x, y in self.rng.permutation(things)[:1].tolist():
             for direction in self.rng.permutation(4).tolist():
                 dx, dy = DIRECTIONS[direction]
-                if isinstance(self.world.grid.get(x - dx, y - dy), Door | None):
-                    self.world.agent_pos, self.world.agent_dir = (x - dx, y - dy), direction
+                if isinstance(self.env.grid.get(x - dx, y - dy), Door | None):
+                    self.env.agent_pos, self.env.agent_dir = (x - dx, y - dy), direction
                     self.compiled.agent[0] = (x - dx, y - dy, direction)
                     return True
         return False
 
     def is_thing(self, x: int, y: int) -> bool:
-        thing = self.world.grid.get(x, y)
+        thing = self.env.grid.get(x, y)
         return thing is not None and thing.type != "wall"
 
     def step(self, action: int) -> bool:
         observed, reward, terminated, truncated, _ = self.env.step(action)
         ours = self.compiled.step(np.array([action]))
-        assert np.array_equal(observed["image"], ours.views[0])
-        assert observed["place"].tolist() == ours.places[0].tolist()
-        assert np.array_equal(self.world.grid.encode(), self.compiled.cells[0])
+        assert np.array_equal(observed["image"], ours.observations[0])
+        assert observed["place"].tolist() == ours.poses[0].tolist()
+        assert np.array_equal(self.env.grid.encode(), self.compiled.cells[0])
         assert np.float32(reward) == ours.task_reward[0]
-        assert (terminated, truncated and not terminated, True) == (ours.ended[0], ours.cut[0], ours.real[0])
+        assert (terminated, truncated and not terminated, True) == (
+            ours.terminated[0],
+            ours.truncated[0],
+            ours.valid[0],
+        )
         if terminated or truncated:
             self.ends["truncated" if not terminated else "solved" if reward > 0 else "lost"] += 1
         return terminated or truncated
@@ -126,9 +130,9 @@ def test_thousands_of_steps_do_the_same_in_both(env_id: str) -> None:
 
 def test_time_runs_out_in_both_at_the_same_step() -> None:
     env = gymnasium.make("MiniGrid-LavaGapS5-v0", max_steps=7)
-    assert Beside(ShowPlace(env), stream(0, "time")).play(200)["truncated"] > 5
+    assert Beside(ShowPose(env), stream(0, "time")).play(200)["truncated"] > 5
     limited = gymnasium.make("MiniGrid-FourRooms-v0", max_episode_steps=9)  # the reward is still measured by 100 steps
-    assert Beside(ShowPlace(limited), stream(0, "limit")).play(200)["truncated"] > 5
+    assert Beside(ShowPose(limited), stream(0, "limit")).play(200)["truncated"] > 5
 
 
 # ---- an environment of one's own
@@ -178,9 +182,9 @@ def registered(entry: Any, **settings: Any) -> Iterator[str]:
 @pytest.mark.parametrize("entry", [Everything, OpenDoor])
 def test_an_environment_that_only_lays_out_a_grid_is_stepped_by_the_compiled_rules(entry: Any) -> None:
     with registered(entry) as env_id:
-        worlds = make_worlds(env_id, 3, 0)
-        assert isinstance(worlds, GridWorlds)
-        assert worlds.stepped_by == OWN_LAYOUTS
+        envs = make_envs(env_id, 3, 0)
+        assert isinstance(envs, GridEnvs)
+        assert envs.stepped_by == OWN_LAYOUTS
         ends = Beside(make_environment(env_id), stream(0, "mine")).play(6_000)
         assert ends["solved"] > 50
         assert ends["lost"] > 50 or entry is OpenDoor
@@ -191,8 +195,8 @@ def test_a_subclass_of_a_family_that_ships_lays_itself_out() -> None:
         pass
 
     with registered(Mine) as env_id:
-        assert make_worlds(env_id, 1, 0).stepped_by == OWN_LAYOUTS
-    assert make_worlds("MiniGrid-DoorKey-8x8-v0", 1, 0).stepped_by == COMPILED
+        assert make_envs(env_id, 1, 0).stepped_by == OWN_LAYOUTS
+    assert make_envs("MiniGrid-DoorKey-8x8-v0", 1, 0).stepped_by == COMPILED
 
 
 class OwnStep(EmptyEnv):
@@ -258,17 +262,17 @@ class LockedAndOpen(OwnThing):
         (OwnGrid, "its layout has a tests.domains.minigrid.test_rules.SeeThroughGrid"),
         (NestedBox, "its layout has a box with a Box in it that holds more"),
         (LockedAndOpen, "its layout has a door that is open and locked"),
-        (lambda **_: DoorKeyEnv(agent_view_size=5), "its view has 5 x 5 cells, not 7 x 7"),
+        (lambda **_: DoorKeyEnv(agent_view_size=5), "its observation has 5 x 5 cells, not 7 x 7"),
         (lambda **_: FullyObsWrapper(EmptyEnv()), "it is wrapped in FullyObsWrapper"),
     ],
 )
 def test_what_changes_the_rules_or_the_observation_is_left_to_gymnasium_which_says_why(entry: Any, why: str) -> None:
     with registered(entry) as env_id:
-        worlds = make_worlds(env_id, 2, 0)
-        assert isinstance(worlds, GymnasiumWorlds)
-        assert worlds.stepped_by == f"Gymnasium, since {why}"
-        worlds.reset()
-        assert worlds.step(np.zeros(2, np.int64)).places.shape == (2, 3)
+        envs = make_envs(env_id, 2, 0)
+        assert isinstance(envs, GymnasiumEnvs)
+        assert envs.stepped_by == f"Gymnasium, since {why}"
+        envs.reset()
+        assert envs.step(np.zeros(2, np.int64)).poses.shape == (2, 3)
 
 
 def test_a_method_that_was_put_on_one_environment_is_seen_too() -> None:
@@ -290,15 +294,15 @@ def test_a_layout_that_becomes_other_later_is_refused_with_a_remedy() -> None:
 
 
 def first_cells(seed: int, episodes: int = 3, count: int = 4) -> list[bytes]:
-    """The layouts of the first episodes of some worlds that do nothing but turn."""
-    worlds = make_worlds("MiniGrid-MultiRoom-N2-S4-v0", count, seed)
-    assert isinstance(worlds, GridWorlds)
-    worlds.reset()
+    """The layouts of the first episodes of some envs that do nothing but turn."""
+    envs = make_envs("MiniGrid-MultiRoom-N2-S4-v0", count, seed)
+    assert isinstance(envs, GridEnvs)
+    envs.reset()
     layouts = []
     for _ in range(episodes):
-        layouts += [cells.tobytes() for cells in worlds.cells]
+        layouts += [cells.tobytes() for cells in envs.cells]
         for _ in range(40 + 1):  # MiniGrid's limit, and the step that is spent on resetting
-            worlds.step(np.zeros(count, np.int64))
+            envs.step(np.zeros(count, np.int64))
     return layouts
 
 
@@ -309,20 +313,20 @@ def test_every_episode_has_a_new_layout_and_the_seed_decides_them_all() -> None:
 
 
 def test_layouts_are_those_of_the_environment_itself() -> None:
-    worlds, env = make_worlds("MiniGrid-FourRooms-v0", 1, 5), make_environment("MiniGrid-FourRooms-v0")
-    assert isinstance(worlds, GridWorlds)
-    worlds.reset()
+    envs, env = make_envs("MiniGrid-FourRooms-v0", 1, 5), make_environment("MiniGrid-FourRooms-v0")
+    assert isinstance(envs, GridEnvs)
+    envs.reset()
     env.reset(seed=int(stream(5, "worlds").integers(2**31 - 2**20)))
     for _ in range(5):
         env.reset()
-        assert np.array_equal(env.unwrapped.grid.encode(), worlds.cells[0])  # type: ignore[attr-defined]
+        assert np.array_equal(env.unwrapped.grid.encode(), envs.cells[0])  # type: ignore[attr-defined]
         for _ in range(101):
-            worlds.step(np.zeros(1, np.int64))
+            envs.step(np.zeros(1, np.int64))
 
 
 def test_gymnasium_and_compiled_rules_can_both_be_asked_for() -> None:
-    asked = make_worlds("MiniGrid-MultiRoom-N2-S4-v0", 1, 0, "gymnasium")
-    assert isinstance(asked, GymnasiumWorlds)
+    asked = make_envs("MiniGrid-MultiRoom-N2-S4-v0", 1, 0, "gymnasium")
+    assert isinstance(asked, GymnasiumEnvs)
     assert asked.stepped_by == "Gymnasium, as asked"
 
 
@@ -334,21 +338,21 @@ def test_an_agent_that_looks_out_of_the_grid_acts_on_nothing() -> None:
             self.agent_pos, self.agent_dir = (1, 1), 2
 
     with registered(Doorway) as env_id:
-        worlds = make_worlds(env_id, 1, 0)
-        worlds.reset()
+        envs = make_envs(env_id, 1, 0)
+        envs.reset()
         for action in (2, 2, 3, 4, 5, 6):
-            step = worlds.step(np.array([action]))
-            assert step.places[0].tolist() == [0, 1, 2]
+            step = envs.step(np.array([action]))
+            assert step.poses[0].tolist() == [0, 1, 2]
 
 
 def test_worlds_without_anybody_to_lay_them_out_are_not_made() -> None:
     rules = rules_of(make_environment("MiniGrid-Empty-5x5-v0"))
     assert isinstance(rules, grid.Rules)
     with pytest.raises(AssertionError, match="somebody has to lay them out"):
-        GridWorlds("nobody", grid.Layout(rules), 1, 0)
+        GridEnvs("nobody", grid.Layout(rules), 1, 0)
 
 
 def test_an_environment_that_cannot_be_made_is_an_error_of_the_task() -> None:
     for env_id in sorted(NEEDS_MORE)[:1]:
         with pytest.raises(TaskError, match="Gymnasium cannot make it"):
-            make_worlds(env_id, 1, 0)
+            make_envs(env_id, 1, 0)

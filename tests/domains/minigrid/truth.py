@@ -1,4 +1,4 @@
-"""The `minigrid` package as the truth: what its world says happened, and how to put it into a world of EnvPool's."""
+"""The `minigrid` package as the truth: what its env says happened, and how to put it into an env of EnvPool's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Occurrence = tuple[str, int, int]  # event, colour, place
 
 
 class Truth:
-    """Watches the objects of one `minigrid` world before and after a step. It looks at no view."""
+    """Watches the objects of one `minigrid` env before and after a step. It looks at no observation."""
 
     def __init__(self, env: Any) -> None:
         self.env = env.unwrapped
@@ -38,12 +38,12 @@ class Truth:
         _, visible = self.env.gen_obs_grid()
         return (x, y) if inside is not None and visible[inside] else None
 
-    def after(self, ended: bool, forward: bool) -> set[Occurrence]:
+    def after(self, terminated: bool, forward: bool) -> set[Occurrence]:
         """What has happened since; `forward`: whether the agent tried to walk."""
         happened = set()
         if self.seen is not None:
             happened.add(("see_target", NOTHING, pack_cell(*self.seen)))
-        event, colour = self._act(ended, forward)
+        event, colour = self._act(terminated, forward)
         if event == "hit_wall":
             happened.add((event, NOTHING, NOTHING))
         elif event is not None:
@@ -51,7 +51,7 @@ class Truth:
             happened.add((event, number, pack_cell(*self.front)))
         return happened
 
-    def _act(self, ended: bool, forward: bool) -> tuple[str | None, str | None]:
+    def _act(self, terminated: bool, forward: bool) -> tuple[str | None, str | None]:
         now = self.env.carrying
         if self.carried is None and isinstance(now, Key | Ball | Box):
             name = "target" if now is getattr(self.env, "obj", None) else now.type
@@ -64,16 +64,16 @@ class Truth:
             assert self.door is not None
             was_open, was_locked = self.door
             return "unlock_door" if was_locked else "close_door" if was_open else "open_door", self.thing.color
-        if ended and isinstance(self.thing, Goal):
+        if terminated and isinstance(self.thing, Goal):
             return "reach_goal", None
         if forward and isinstance(self.thing, Wall):
             return "hit_wall", None
         return None, None
 
 
-def occurrences(events: Any, world: int, step: int) -> set[Occurrence]:
+def occurrences(events: Any, env: int, step: int) -> set[Occurrence]:
     """What a vocabulary read at one step."""
-    rows = np.flatnonzero((events.world == world) & (events.step == step))
+    rows = np.flatnonzero((events.env == env) & (events.step == step))
     return {
         (MINIGRID_WORDS.events[events.event[row]].name, *(int(number) for number in events.attributes[row]))
         for row in rows
@@ -81,7 +81,7 @@ def occurrences(events: Any, world: int, step: int) -> set[Occurrence]:
 
 
 def put_into(env: Any, state: Any) -> None:
-    """Makes the world of `env` the one that EnvPool's debug state tells of.
+    """Makes the env of `env` the one that EnvPool's debug state tells of.
 
     EnvPool keeps the two rooms of ObstructedMaze-1D* in a grid of nine; the other seven are sealed off and left out.
     """

@@ -51,20 +51,20 @@ def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0,
 def test_the_cost_of_a_side_is_the_mean_over_its_real_steps(rollouts: list[Rollout]) -> None:
     concretizer, rollout = Concretizer(problem()), rollouts[0]
     residual = concretizer.demonstration
-    real, rng = concretizer.demonstrated.real, np.random.default_rng(0)
-    f, holes = -rng.random(real.shape), rng.normal(size=(3, 5))
-    side, idle = SamplerSide(residual, f, real), 0.7
+    valid, rng = concretizer.demonstrated.valid, np.random.default_rng(0)
+    f, holes = -rng.random(valid.shape), rng.normal(size=(3, 5))
+    side, idle = SamplerSide(residual, f, valid), 0.7
     cost = side.cost(holes, idle)
     dense = pay(residual, holes).dense()  # [K, T, B]
-    squares = np.square(dense - idle - f)[:, real] / 2
+    squares = np.square(dense - idle - f)[:, valid] / 2
     assert np.diagonal(cost.values(holes)) == pytest.approx(squares.mean(axis=1))
-    assert cost.by_idle == pytest.approx(-(dense - idle - f)[:, real].mean())
+    assert cost.by_idle == pytest.approx(-(dense - idle - f)[:, valid].mean())
     step = 1e-6
     for hole in range(5):
         moved = holes + step * np.eye(5)[hole]
         by_step = (np.diagonal(side.cost(moved, idle).values(moved)) - np.diagonal(cost.values(holes))) / step
         assert by_step == pytest.approx(np.diagonal(cost.gradients(holes)[..., hole]), abs=1e-4)
-    assert rollout.real.any()
+    assert rollout.valid.any()
 
 
 def test_a_concretizer_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
@@ -85,7 +85,9 @@ def test_foreign_weights_are_refused_by_name() -> None:
 def test_demonstrations_without_an_event_of_the_machine_are_refused() -> None:
     demos = demonstrations("DoorKey-5x5")
     first = demos.trajectories[0]
-    still = replace(first, actions=np.full(first.steps, 6), views=np.repeat(first.views[:1], first.steps + 1, axis=0))
+    still = replace(
+        first, actions=np.full(first.steps, 6), observations=np.repeat(first.observations[:1], first.steps + 1, axis=0)
+    )
     with pytest.raises(DemonstrationError, match="no event of machine doorkey"):
         Concretizer(problem(demos=replace(demos, trajectories=(still,), seeds=(0,))))
 
@@ -107,7 +109,7 @@ def test_eps_is_shared_by_a_sequence_or_not(
     parts, eps = targets.draw(RewardNetConfig(sequences=5, noise=noise), np.random.default_rng(0))
     assert eps.shape == shape
     logits, _ = targets.judge(parts, eps, torch.zeros(8, 5), None)
-    shared = eps.expand(8, 5)[parts.real] + np.log(7)
+    shared = eps.expand(8, 5)[parts.valid] + np.log(7)
     assert logits.numpy() == pytest.approx(shared.numpy(), abs=1e-5)
 
 

@@ -37,9 +37,9 @@ MEAN, LOG_VARIANCE = np.array([0.7, 0.8]), np.array([-1.0, -0.4])
 
 def side_of(text: str) -> tuple[SamplerSide, Polytope]:
     machine = parse(text)
-    real = np.ones((len(SCRIPT), 1), np.bool_)
-    residual, _ = symbolic.read(Program(machine, MINIGRID_WORDS), events_of(SCRIPT), np.zeros_like(real), real)
-    return SamplerSide(residual, F, real), Polytope.of(machine, machine.constraint())
+    valid = np.ones((len(SCRIPT), 1), np.bool_)
+    residual, _ = symbolic.read(Program(machine, MINIGRID_WORDS), events_of(SCRIPT), np.zeros_like(valid), valid)
+    return SamplerSide(residual, F, valid), Polytope.of(machine, machine.constraint())
 
 
 def by_quadrature(side: SamplerSide, allowed: Polytope, points: int = 200) -> np.ndarray:

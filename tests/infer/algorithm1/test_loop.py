@@ -58,7 +58,7 @@ class OwnPolicy:
 
     def collect(self) -> OwnBatch:
         batch = next(self._next)
-        self.frames += int(batch.rollout.real.sum())
+        self.frames += int(batch.rollout.valid.sum())
         return batch
 
     def update(self, batch: OwnBatch, pay: np.ndarray) -> dict[str, float]:

@@ -16,19 +16,19 @@ T, B, A = 12, 3, 7
 
 
 def rollout(seed: int = 0) -> Rollout:
-    """Random views; world 0 ends at step 4 and spends step 5 on resetting."""
+    """Random observations; env 0 ends at step 4 and spends step 5 on resetting."""
     rng = np.random.default_rng(seed)
-    views = rng.integers(0, 3, (T + 1, B, 7, 7, 3)).astype(np.uint8)
-    ended, real = np.zeros((T, B), bool), np.ones((T, B), bool)
-    ended[4, 0], real[5, 0] = True, False
+    observations = rng.integers(0, 3, (T + 1, B, 7, 7, 3)).astype(np.uint8)
+    terminated, valid = np.zeros((T, B), bool), np.ones((T, B), bool)
+    terminated[4, 0], valid[5, 0] = True, False
     return Rollout(
-        views,
+        observations,
         rng.integers(0, A, (T, B)),
         np.zeros((T + 1, B, 3), np.int16),
         np.zeros((T, B), np.float32),
-        ended,
+        terminated,
         np.zeros((T, B), bool),
-        real,
+        valid,
     )
 
 
@@ -58,8 +58,8 @@ def test_f_is_a_log_likelihood_within_its_cap() -> None:
 
 def test_what_came_before_an_episode_does_not_matter() -> None:
     one, f = rollout(), net()
-    other = replace(one, views=one.views.copy())
-    other.views[:5, 0] = 1  # another first episode of world 0
+    other = replace(one, observations=one.observations.copy())
+    other.observations[:5, 0] = 1  # another first episode of env 0
     a, b = follow(f, one, ALL).f, follow(f, other, ALL).f
     assert a[6:, 0].tolist() == b[6:, 0].tolist()
     assert a[:5, 0].tolist() != b[:5, 0].tolist()
@@ -68,8 +68,8 @@ def test_what_came_before_an_episode_does_not_matter() -> None:
 
 def test_what_came_before_a_step_does() -> None:
     one, f = rollout(), net()
-    other = replace(one, views=one.views.copy())
-    other.views[0, 1] = 2
+    other = replace(one, observations=one.observations.copy())
+    other.observations[0, 1] = 2
     assert follow(f, one, ALL).f[3, 1] != follow(f, other, ALL).f[3, 1]
 
 
@@ -77,13 +77,13 @@ def test_memory_carried_into_the_next_rollout_makes_it_one_episode() -> None:
     whole, f = rollout(), net()
     halves = [
         Rollout(
-            whole.views[low : high + 1],
+            whole.observations[low : high + 1],
             whole.actions[low:high],
-            whole.places[low : high + 1],
+            whole.poses[low : high + 1],
             whole.task_reward[low:high],
-            whole.ended[low:high],
-            whole.cut[low:high],
-            whole.real[low:high],
+            whole.terminated[low:high],
+            whole.truncated[low:high],
+            whole.valid[low:high],
         )
         for low, high in ((0, 7), (7, T))
     ]
@@ -96,30 +96,30 @@ def test_memory_carried_into_the_next_rollout_makes_it_one_episode() -> None:
 def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
     f = net()
     followed = follow(f, rollout(), ALL)
-    starts, ends, worlds = np.array([0, 3, 8, 10]), np.array([2, 7, T, T]), np.array([0, 0, 2, 1])
-    parts = cut_sequences(followed, starts, ends, worlds, 4)
-    said, _ = f(followed.views, parts.index.flatten().numpy(), parts.begins, parts.memory)
+    starts, ends, envs = np.array([0, 3, 8, 10]), np.array([2, 7, T, T]), np.array([0, 0, 2, 1])
+    parts = cut_sequences(followed, starts, ends, envs, 4)
+    said, _ = f(followed.observations, parts.index.flatten().numpy(), parts.episode_start, parts.memory)
     found = said.gather(2, parts.actions[..., None]).squeeze(2)
-    for n, (start, end, world) in enumerate(zip(starts, ends, worlds, strict=True)):
+    for n, (start, end, env) in enumerate(zip(starts, ends, envs, strict=True)):
         for s in range(4):
             inside = start + s < end
-            assert bool(parts.real[s, n]) == (inside and bool(followed.real[start + s, world]))
+            assert bool(parts.valid[s, n]) == (inside and bool(followed.valid[start + s, env]))
             if inside:
-                assert found[s, n].item() == pytest.approx(followed.f[start + s, world].item(), abs=1e-5)
+                assert found[s, n].item() == pytest.approx(followed.f[start + s, env].item(), abs=1e-5)
 
 
 @pytest.mark.parametrize("rng", range(8))
 def test_a_few_sequences_are_drawn_whole_with_every_real_step_once(rng: int) -> None:
     followed = follow(net(), rollout(), ALL)
     parts = draw_sequences(followed, RewardNetConfig(recurrence=4), np.random.default_rng(rng))
-    times = np.bincount(parts.index[parts.real].numpy(), minlength=T * B).reshape(T, B)
-    assert (times == followed.real.numpy()).all()
+    times = np.bincount(parts.index[parts.valid].numpy(), minlength=T * B).reshape(T, B)
+    assert (times == followed.valid.numpy()).all()
 
 
 def test_other_views_are_taken_as_plain_numbers() -> None:
     plain = RewardNet((4,), 2, RewardNetConfig(), seed=0)
     one = rollout()
-    vectors = replace(one, views=np.zeros((T + 1, B, 4), np.float32), actions=one.actions % 2)
+    vectors = replace(one, observations=np.zeros((T + 1, B, 4), np.float32), actions=one.actions % 2)
     assert follow(plain, vectors, ALL).f.shape == (T, B)
 
 
@@ -127,7 +127,7 @@ def test_pictures_can_be_taken_as_plain_numbers_too() -> None:
     """Of whatever size and content: no cell of MiniGrid holds a 200."""
     plain = RewardNet((4, 5, 3), 2, RewardNetConfig(trunk="plain"), seed=0)
     one = rollout()
-    views = np.zeros((T + 1, B, 4, 5, 3), np.uint8)
-    dark = replace(one, views=views, actions=one.actions % 2)
-    bright = replace(dark, views=views + np.uint8(200))
+    observations = np.zeros((T + 1, B, 4, 5, 3), np.uint8)
+    dark = replace(one, observations=observations, actions=one.actions % 2)
+    bright = replace(dark, observations=observations + np.uint8(200))
     assert not np.allclose(follow(plain, dark, ALL).f, follow(plain, bright, ALL).f)

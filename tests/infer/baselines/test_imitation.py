@@ -59,10 +59,10 @@ def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, ro
     pay = imitation(Played(rollouts[1]))
     assert imitation.losses["loss_discriminator"] < losses["loss_discriminator"]
     assert imitation.losses["discriminator_right"] > 0.7
-    assert not pay[~rollouts[1].real].any()
+    assert not pay[~rollouts[1].valid].any()
     if kind == "gail":  # whose pay is what the net says
-        of_shown = follow(imitation.net, shown, np.ones(shown.worlds, np.bool_)).f.numpy()[shown.real]
-        assert of_shown.mean() > pay[rollouts[1].real].mean() + 1
+        of_shown = follow(imitation.net, shown, np.ones(shown.envs, np.bool_)).f.numpy()[shown.valid]
+        assert of_shown.mean() > pay[rollouts[1].valid].mean() + 1
 
 
 def test_imitation_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:

@@ -31,15 +31,15 @@ class Streams:
         self.events: dict[int, Events] = {}
 
     def rollout(self, stream: Stream) -> Rollout:
-        steps, worlds = stream.real.shape
+        steps, envs = stream.valid.shape
         made = Rollout(
-            np.zeros((steps + 1, worlds), np.uint8),
-            np.zeros((steps, worlds), np.int64),
-            np.zeros((steps + 1, worlds, 0), np.int16),
-            np.zeros((steps, worlds), np.float32),
-            stream.ended,
-            stream.cut,
-            stream.real,
+            np.zeros((steps + 1, envs), np.uint8),
+            np.zeros((steps, envs), np.int64),
+            np.zeros((steps + 1, envs, 0), np.int16),
+            np.zeros((steps, envs), np.float32),
+            stream.terminated,
+            stream.truncated,
+            stream.valid,
         )
         self.events[id(made)] = stream.events
         return made
@@ -53,7 +53,7 @@ def evidence_of(machine: Machine, demo: Stream, plays: Sequence[Stream], log_pro
     vocabulary = Streams()
     demonstrated = vocabulary.rollout(demo)
     listed = tuple(
-        Play(vocabulary.rollout(play), np.full(play.real.shape, p), np.full(demo.real.shape, p))
+        Play(vocabulary.rollout(play), np.full(play.valid.shape, p), np.full(demo.valid.shape, p))
         for play, p in zip(plays, log_probs, strict=True)
     )
     return Evidence.of(Program(machine, WORDS), vocabulary, demonstrated, listed)
@@ -61,18 +61,18 @@ def evidence_of(machine: Machine, demo: Stream, plays: Sequence[Stream], log_pro
 
 def paid(machine: Machine, stream: Stream, assignment: np.ndarray) -> np.ndarray:
     values = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
-    walks = [Walk(machine, WORDS, values) for _ in range(stream.real.shape[1])]
-    return pay_rollout(walks, WORDS, stream.events, stream.ended | stream.cut, stream.real)
+    walks = [Walk(machine, WORDS, values) for _ in range(stream.valid.shape[1])]
+    return pay_rollout(walks, WORDS, stream.events, stream.terminated | stream.truncated, stream.valid)
 
 
 def episodes(stream: Stream, numbers: np.ndarray) -> list[float]:
     """Sums of numbers [T, B] over the episodes that come to their end."""
     sums = []
-    for world in range(stream.real.shape[1]):
+    for env in range(stream.valid.shape[1]):
         total = 0.0
-        for step in range(stream.real.shape[0]):
-            total += float(numbers[step, world]) if stream.real[step, world] else 0.0
-            if (stream.ended | stream.cut)[step, world]:
+        for step in range(stream.valid.shape[0]):
+            total += float(numbers[step, env]) if stream.valid[step, env] else 0.0
+            if (stream.terminated | stream.truncated)[step, env]:
                 sums.append(total)
                 total = 0.0
     return sums
@@ -85,14 +85,14 @@ def log_sigmoid(x: float) -> float:
 def slow_steps(
     machine: Machine, demo: Stream, plays: Sequence[Stream], log_probs: Sequence[float], holes: np.ndarray, c: float
 ) -> float:
-    demonstrated = int(demo.real.sum())
-    total, each = 0.0, 2.0 * demo.real.shape[1] / demonstrated  # a demonstration counts for two steps
+    demonstrated = int(demo.valid.sum())
+    total, each = 0.0, 2.0 * demo.valid.shape[1] / demonstrated  # a demonstration counts for two steps
     for play, log_prob in zip(plays, log_probs, strict=True):
         floored = max(log_prob, FLOOR)
-        for pay in paid(machine, demo, holes)[demo.real]:
+        for pay in paid(machine, demo, holes)[demo.valid]:
             total += log_sigmoid(pay - c - floored) * each / len(plays)
-        for pay in paid(machine, play, holes)[play.real]:
-            total += log_sigmoid(-(pay - c - floored)) * each * demonstrated / (len(plays) * play.real.sum())
+        for pay in paid(machine, play, holes)[play.valid]:
+            total += log_sigmoid(-(pay - c - floored)) * each * demonstrated / (len(plays) * play.valid.sum())
     return total
 
 
@@ -150,7 +150,7 @@ def test_fast_and_slow_agree_for_every_machine(
 ) -> None:
     holes = data.draw(assignments(machine, 2))
     assume((paid(machine, demo, holes[0]) != 0).any())  # or there may be nothing to learn from
-    assume(all(play.real.any() for play, _ in played))
+    assume(all(play.valid.any() for play, _ in played))
     plays, log_probs = [play for play, _ in played], [log_prob for _, log_prob in played]
     assert_all_agree(machine, demo, plays, log_probs, holes, np.array([-1.0, 0.5]))
 
@@ -166,16 +166,16 @@ def test_fast_and_slow_agree_where_much_depends_on_the_holes() -> None:
 def test_log_probabilities_of_silent_steps_are_grouped_with_little_loss() -> None:
     machine, vocabulary, rng = busy_machine(0), Streams(), np.random.default_rng(0)
     demo, play = busy_stream(0), busy_stream(1)
-    log_probs = [np.log(rng.random(stream.real.shape)) for stream in (demo, play)]
+    log_probs = [np.log(rng.random(stream.valid.shape)) for stream in (demo, play)]
     demonstrated, played = vocabulary.rollout(demo), vocabulary.rollout(play)
     evidence = Evidence.of(
         Program(machine, WORDS), vocabulary, demonstrated, (Play(played, log_probs[1], log_probs[0]),)
     )
-    steps, c = StepLikelihood.of(evidence, evidence.demonstrations.steps / demo.real.shape[1]), np.array([-1.0])
+    steps, c = StepLikelihood.of(evidence, evidence.demonstrations.steps / demo.valid.shape[1]), np.array([-1.0])
     silent = 0.0
     for side, log_prob, sign in zip(evidence.sides, log_probs, (1, -1), strict=True):
         quiet = side.valid.copy()
-        quiet[side.residual.entries.step, side.residual.entries.world] = False
+        quiet[side.residual.entries.step, side.residual.entries.env] = False
         weight = 1.0 if sign == 1 else evidence.demonstrations.steps / side.steps
         silent += weight * sum(log_sigmoid(sign * (1.0 - max(x, FLOOR))) for x in log_prob[quiet].tolist())
     assert steps.silent(c).sum() == pytest.approx(silent, rel=2e-3)

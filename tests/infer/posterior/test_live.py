@@ -42,7 +42,7 @@ def begun(pay: Literal["peak", "mean", "draw"] = "peak") -> LivePosterior:
 def test_a_posterior_goes_on_from_what_was_saved(pay: Literal["peak", "draw"]) -> None:
     holes, again = begun(pay), live(pay)
     again.load(holes.arrays())
-    rollout = random_rollouts(TASK, rollouts=1, steps=32, worlds=4)[0]
+    rollout = random_rollouts(TASK, rollouts=1, steps=32, envs=4)[0]
     for one in (holes, again):
         assert np.isfinite(one.pay(rollout)).all()
         one.begin(8, rollout, uniform(rollout), uniform(SHOWN), 1)

@@ -1,4 +1,4 @@
-"""The worlds with known truth: what the benchmark's grid pays is what the machine pays, and its Z is the sum over trajectories."""
+"""The envs with known truth: what the benchmark's grid pays is what the machine pays, and its Z is the sum over trajectories."""
 
 from __future__ import annotations
 

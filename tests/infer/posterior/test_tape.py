@@ -17,19 +17,19 @@ TASK = find_task("DoorKey-5x5")  # 250 steps an episode at most
 
 @pytest.fixture(scope="module")
 def rollouts() -> list[Rollout]:
-    return random_rollouts(TASK, rollouts=12, steps=100, worlds=4)
+    return random_rollouts(TASK, rollouts=12, steps=100, envs=4)
 
 
 def test_rollouts_joined_are_the_one_that_was_cut(rollouts: list[Rollout]) -> None:
-    whole = random_rollouts(TASK, rollouts=1, steps=300, worlds=4)[0]
-    again = joined(random_rollouts(TASK, rollouts=3, steps=100, worlds=4))
+    whole = random_rollouts(TASK, rollouts=1, steps=300, envs=4)[0]
+    again = joined(random_rollouts(TASK, rollouts=3, steps=100, envs=4))
     for field in fields(Rollout):
         assert np.array_equal(getattr(again, field.name), getattr(whole, field.name)), field.name
 
 
 def test_first_columns_are_those_envs_alone(rollouts: list[Rollout]) -> None:
     part = first_columns(rollouts[0], 2)
-    assert part.worlds == 2
+    assert part.envs == 2
     assert np.array_equal(part.actions, rollouts[0].actions[:, :2])
 
 
@@ -39,7 +39,7 @@ def test_a_tape_from_the_beginning_shows_everything(rollouts: list[Rollout]) -> 
         tape.add(rollout, uniform(rollout))
     play = tape.play(np.zeros((1, 1)))
     assert play is not None
-    assert np.array_equal(play.rollout.real, joined(rollouts[:3]).real)
+    assert np.array_equal(play.rollout.valid, joined(rollouts[:3]).valid)
 
 
 def test_what_precedes_the_first_beginning_on_the_tape_is_not_valid(rollouts: list[Rollout]) -> None:
@@ -50,35 +50,35 @@ def test_what_precedes_the_first_beginning_on_the_tape_is_not_valid(rollouts: li
     play = tape.play(np.zeros((1, 1)))
     assert play is not None
     for env in range(4):
-        ends = np.flatnonzero((kept.ended | kept.cut)[:, env])
-        assert not play.rollout.real[: ends[0] + 1, env].any()
-        assert np.array_equal(play.rollout.real[ends[0] + 1 :, env], kept.real[ends[0] + 1 :, env])
+        ends = np.flatnonzero((kept.terminated | kept.truncated)[:, env])
+        assert not play.rollout.valid[: ends[0] + 1, env].any()
+        assert np.array_equal(play.rollout.valid[ends[0] + 1 :, env], kept.valid[ends[0] + 1 :, env])
 
 
 def test_a_tape_on_which_no_episode_begins_has_nothing_to_show(rollouts: list[Rollout]) -> None:
     tape = Tape(4, 1000)  # keeps one rollout
     tape.add(rollouts[0], uniform(rollouts[0]))
-    none_ends = not (rollouts[0].ended | rollouts[0].cut).any()
+    none_ends = not (rollouts[0].terminated | rollouts[0].truncated).any()
     tape.add(rollouts[1], uniform(rollouts[1]))
     assert none_ends
-    begins = (rollouts[1].ended | rollouts[1].cut).any()
-    assert (tape.play(np.zeros((1, 1))) is None) == (not begins)
+    episode_start = (rollouts[1].terminated | rollouts[1].truncated).any()
+    assert (tape.play(np.zeros((1, 1))) is None) == (not episode_start)
 
 
 def test_an_episode_begins_after_a_rollout_whose_last_step_was_a_reset() -> None:
     """The env reset at step 1, so the next rollout begins with an episode although no episode ended at step 1."""
-    whole = random_rollouts(TASK, rollouts=1, steps=4, worlds=1)[0]
+    whole = random_rollouts(TASK, rollouts=1, steps=4, envs=1)[0]
     over = np.array([[True], [False], [False], [False]])
-    cut = replace(whole, cut=over, real=np.roll(~over, 1, axis=0))
+    truncated = replace(whole, truncated=over, valid=np.roll(~over, 1, axis=0))
     first, second = (
         Rollout(
-            cut.views[begin : begin + 3],
-            cut.actions[begin : begin + 2],
-            cut.places[begin : begin + 3],
-            cut.task_reward[begin : begin + 2],
-            cut.ended[begin : begin + 2],
-            cut.cut[begin : begin + 2],
-            cut.real[begin : begin + 2],
+            truncated.observations[begin : begin + 3],
+            truncated.actions[begin : begin + 2],
+            truncated.poses[begin : begin + 3],
+            truncated.task_reward[begin : begin + 2],
+            truncated.terminated[begin : begin + 2],
+            truncated.truncated[begin : begin + 2],
+            truncated.valid[begin : begin + 2],
         )
         for begin in (0, 2)
     )
@@ -87,7 +87,7 @@ def test_an_episode_begins_after_a_rollout_whose_last_step_was_a_reset() -> None
         tape.add(rollout, uniform(rollout))
     play = tape.play(np.zeros((1, 1)))
     assert play is not None
-    assert play.rollout.real.all()
+    assert play.rollout.valid.all()
 
 
 def test_final_views_of_episodes_that_began_before_the_tape_are_left_out(rollouts: list[Rollout]) -> None:
@@ -95,15 +95,16 @@ def test_final_views_of_episodes_that_began_before_the_tape_are_left_out(rollout
     whole = rollouts[0]
     over = np.zeros(whole.actions.shape, np.bool_)
     over[[10, 40], 1] = True
-    finals = {"final_views": whole.views[[10, 40], 1], "final_places": whole.places[[10, 40], 1]}
-    within = {"final_step": np.array([10, 40], np.int32), "final_world": np.array([1, 1], np.int32), **finals}
-    rollout = replace(whole, cut=over, ended=np.zeros_like(over), real=np.ones_like(over), **within)
+    finals = {"final_observations": whole.observations[[10, 40], 1], "final_poses": whole.poses[[10, 40], 1]}
+    within = {"final_step": np.array([10, 40], np.int32), "final_env": np.array([1, 1], np.int32), **finals}
+    rollout = replace(whole, truncated=over, terminated=np.zeros_like(over), valid=np.ones_like(over), **within)
     tape = Tape(4, STEPS)
     tape.add(
-        replace(whole, cut=np.zeros_like(over), ended=np.zeros_like(over), real=np.ones_like(over)), uniform(whole)
+        replace(whole, truncated=np.zeros_like(over), terminated=np.zeros_like(over), valid=np.ones_like(over)),
+        uniform(whole),
     )
     tape.add(rollout, uniform(rollout))
     play = tape.play(np.zeros((1, 1)))
     assert play is not None
     assert play.rollout.final_step.tolist() == [40]
-    assert play.rollout.real[:, 1].sum() == 100 - 11
+    assert play.rollout.valid[:, 1].sum() == 100 - 11

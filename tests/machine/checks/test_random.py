@@ -33,13 +33,13 @@ def assigned(draw: st.DataObject, machine: Machine) -> dict[str, float]:
 
 
 def run(machine: Machine, assignment: Mapping[str, float], stream: Stream) -> Iterator[tuple[Walk, Judgement]]:
-    """Every real step of every world, each world as one episode; a walk ends where two rules hold."""
+    """Every real step of every env, each env as one episode; a walk ends where two rules hold."""
     told = happenings(stream.events, WORDS)
-    for world in range(stream.events.worlds):
+    for env in range(stream.events.envs):
         walk = Walk(machine, WORDS, assignment)
         for step in range(stream.events.steps):
-            signals = {s.name: float(stream.events.signals[step, world, i]) for i, s in enumerate(WORDS.signals)}
-            yield walk, walk.step(told[step][world], signals)
+            signals = {s.name: float(stream.events.signals[step, env, i]) for i, s in enumerate(WORDS.signals)}
+            yield walk, walk.step(told[step][env], signals)
 
 
 @settings(max_examples=25)

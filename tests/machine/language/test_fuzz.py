@@ -58,9 +58,11 @@ def mutated(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(1, 4))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.integers(0, 12) | st.integers(0, 200)))
-        cut = text[begin:end]
+        truncated = text[begin:end]
         text = draw(
-            st.sampled_from((text[:begin] + text[end:], text[:end] + cut + text[end:], cut + text[:begin] + text[end:]))
+            st.sampled_from(
+                (text[:begin] + text[end:], text[:end] + truncated + text[end:], truncated + text[:begin] + text[end:])
+            )
             | st.sampled_from(BITS).map(lambda bit: text[:begin] + bit + text[end:])  # noqa: B023
         )
     return text

@@ -168,7 +168,7 @@ def test_arrow_keys_read_values_off_all_charts_of_a_group(look: Look):
 # Replay
 
 
-def pixels(look: Look, canvas: str = "#world") -> np.ndarray:
+def pixels(look: Look, canvas: str = "#env") -> np.ndarray:
     """The canvas as [height, width, 3]."""
     url = look.page.evaluate(f"document.querySelector('{canvas}').toDataURL()")
     content = base64.b64decode(url.partition(",")[2])
@@ -176,11 +176,11 @@ def pixels(look: Look, canvas: str = "#world") -> np.ndarray:
 
 
 def test_the_world_looks_as_minigrid_draws_it(look: Look, folder: Path):
-    worlds = replay(load_demonstrations(folder / "demonstrations.npz"), 0)
+    envs = replay(load_demonstrations(folder / "demonstrations.npz"), 0)
     moment = -1
     for _ in range(4):  # the start, and the three steps that are paid
         while moment < int(look.page.input_value("#moment")):
-            env, moment = next(worlds), moment + 1
+            env, moment = next(envs), moment + 1
         drawn = pixels(look)
         edge = drawn.shape[1] // env.unwrapped.width
         truth = env.unwrapped.get_frame(highlight=True, tile_size=edge).astype(int)
@@ -212,8 +212,8 @@ def test_every_thing_looks_as_minigrid_draws_it(browser, folder, tmp_path):
 def test_the_own_view_is_what_the_policy_saw(look: Look, folder: Path):
     look.page.locator("#replay").scroll_into_view_if_needed()
     trajectory = load_demonstrations(folder / "demonstrations.npz").trajectories[0]
-    for view in trajectory.views:
-        grid, visible = Grid.decode(view)
+    for observation in trajectory.observations:
+        grid, visible = Grid.decode(observation)
         truth = grid.render(12, agent_pos=(3, 6), agent_dir=3, highlight_mask=visible).astype(int)
         assert np.abs(pixels(look, "#own-view") - truth).mean() < 4.0
         look.page.keyboard.press("ArrowRight")
@@ -330,7 +330,7 @@ def test_an_entry_of_the_trace_leads_to_its_step(look: Look):
 def test_an_episode_that_cannot_be_shown_is_still_told(browser, folder, tmp_path):
     path = edited(folder, tmp_path / "run", "episodes.json", lambda told: [e.pop("grid") for e in told["episodes"]])
     with look_at(browser, path) as look:
-        assert not look.page.is_visible("#world")
+        assert not look.page.is_visible("#env")
         look.page.click("#paid-after")
         assert "pick_up_key" in look.text("#step-facts")
         assert look.complaints == []

@@ -104,7 +104,7 @@ def test_findings_begin_with_errors_and_carry_their_examples():
 
 
 def episode(kind: str, number: int, **changes: Any) -> dict[str, Any]:
-    told = {"kind": kind, "number": number, "seed": 1, "ended": True, "return": 0.9, "pay": 2.0, "actions": [0, 1]}
+    told = {"kind": kind, "number": number, "seed": 1, "terminated": True, "return": 0.9, "pay": 2.0, "actions": [0, 1]}
     return (
         told
         | {"holes": {"key": 1.0, "door": 2.0, "": -1.0}, "rules": {"outside.1": [2, 1.0], "outside.3": [1, 1.0]}}
@@ -114,13 +114,13 @@ def episode(kind: str, number: int, **changes: Any) -> dict[str, Any]:
 
 def test_outcomes():
     assert outcome(episode("policy", 1)) == "solved"
-    assert outcome(episode("policy", 1, ended=False, **{"return": 0.0})) == "time ran out"
+    assert outcome(episode("policy", 1, terminated=False, **{"return": 0.0})) == "time ran out"
     assert outcome(episode("policy", 1, **{"return": 0.0})) == "ended unsolved"
 
 
 def test_pay_is_told_by_hole_and_by_rule_with_means_of_each_kind():
     failed = episode(
-        "policy", 1, ended=False, pay=0.5, holes={"key": 0.5}, rules={"outside.1": [1, 0.5]}, **{"return": 0.0}
+        "policy", 1, terminated=False, pay=0.5, holes={"key": 0.5}, rules={"outside.1": [1, 0.5]}, **{"return": 0.0}
     )
     made = paid_tables(MACHINE, [episode("demonstration", 1), episode("policy", 2), failed])
     by_hole, by_rule = (

@@ -59,7 +59,7 @@ class Episode {
   }
 
   get outcome() {
-    if (!this.told.ended) return "time ran out";
+    if (!this.told.terminated) return "time ran out";
     return this.told.return > 0 ? "solved" : "ended unsolved";
   }
 }

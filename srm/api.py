@@ -138,7 +138,7 @@ def infer(
     asked = configured(Inference, settings, "srm.infer")
     opened = taken.opened()
     if not opened.holes:
-        raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.rl(task, machine)")
+        raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.train(task, machine)")
     refuse_unfit(opened, found.words, asked.constraint)
     constraint = None if asked.constraint == "none" else opened.constraint(asked.constraint)
     shown = _shown(found, demonstrations, asked.count)
@@ -234,7 +234,7 @@ def train(
     if "from_run" in settings and settings["from_run"] is not None:
         settings["from_run"] = _folder(settings["from_run"])
     settings |= {"task": _config_name(found, task), "reward": named, "frames": frames, "seed": seed}
-    asked = configured(Training, settings, "srm.rl")
+    asked = configured(Training, settings, "srm.train")
     if demonstrations is not None and not asked.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
     shown = _shown(found, demonstrations, asked.count) if asked.from_demonstrations else None

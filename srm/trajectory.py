@@ -1,6 +1,6 @@
 """What was seen, done and had happened: the arrays that every later part reads and none checks again.
 
-    T  steps        B  envs        N  occurrences of events        F  final observations        P  numbers of a place
+    T  steps        B  envs        N  occurrences of events        F  final observations        P  numbers of a pose
 
 A `Rollout` is T steps of B envs with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what a
 vocabulary read in a rollout. `as_rollout` lays trajectories side by side, so that whoever takes a rollout takes

@@ -49,7 +49,7 @@ WORDS = Words(
         Event("toggle", "opens or closes a door", ("place",)),
         Event("push", "pushes a button", ("colour",)),
         Event("wait", "does nothing"),
-        Event("see", "has the target in observation", ("place",), act=False),
+        Event("see", "has the target in view", ("place",), act=False),
     ),
     attributes=(
         Attribute("colour", "colour of the object", ("red", "green", "blue")),

@@ -170,7 +170,7 @@ def test_demonstrations_of_another_task_are_refused() -> None:
 def test_every_setting_of_the_command_line_has_a_keyword(run: srm.RunResult, tmp_path: Path) -> None:
     from srm.rl.ppo import PpoConfig
 
-    trained = srm.rl(
+    trained = srm.train(
         "DoorKey-5x5", run.machine or "", learner="agac", net="lstm", out=tmp_path / "run",
         **{**SMALL, "ppo": PpoConfig(num_envs=4, num_steps=16, epochs=1, minibatches=2)},
     )  # fmt: skip
@@ -303,7 +303,7 @@ def test_the_number_of_threads_is_one_within_and_put_back(tmp_path: Path, monkey
     monkeypatch.setattr(Ppo, "update", lambda *args: (within.append(torch.get_num_threads()), update(*args))[1])
     torch.set_num_threads(2)
     try:
-        srm.rl("DoorKey-5x5", out=tmp_path / "run", **SMALL)
+        srm.train("DoorKey-5x5", out=tmp_path / "run", **SMALL)
         srm.evaluate(tmp_path / "run", episodes=2)
         assert torch.get_num_threads() == 2
         assert set(within) == {1}
@@ -313,7 +313,7 @@ def test_the_number_of_threads_is_one_within_and_put_back(tmp_path: Path, monkey
 
 def test_it_runs_in_a_thread(tmp_path: Path) -> None:
     done: list[srm.RunResult] = []
-    thread = threading.Thread(target=lambda: done.append(srm.rl("DoorKey-5x5", out=tmp_path / "run", **SMALL)))
+    thread = threading.Thread(target=lambda: done.append(srm.train("DoorKey-5x5", out=tmp_path / "run", **SMALL)))
     thread.start()
     thread.join()
     assert done[0].summary is not None
@@ -322,7 +322,7 @@ def test_it_runs_in_a_thread(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     settings = {**SMALL, "frames": 10_000_000}
-    code = f"import srm; srm.rl('DoorKey-5x5', out={str(folder)!r}, **{settings!r})"
+    code = f"import srm; srm.train('DoorKey-5x5', out={str(folder)!r}, **{settings!r})"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     while process.poll() is None and not (folder / "log.csv").exists():
         time.sleep(0.05)

@@ -31,7 +31,7 @@ USE = """
 task = find_task(NAME)
 machine, vocabulary = find_machine(task.machines[0]).opened(), task.vocabulary()
 check(machine, task.words)
-envs = task.make_worlds(8, seed=0)
+envs = task.make_envs(8, seed=0)
 observations, places = envs.reset()
 actions = stream(0, "actions").integers(envs.actions, size=(64, 8))
 program, shown = Program(machine, task.words), choose(task, None, None)

@@ -16,14 +16,15 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "chance extension extras interrupt settings",
+    "seeding extension extras interrupt settings",
     "machine",
     "trajectory",
-    "task",
+    "domains",
     "evaluate",
-    "train",
+    "rl",
     "infer",
-    "experiment",
+    "runs",
+    "suites",
     "report",
     "studio",
     "results",
@@ -32,7 +33,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 ENTRIES = ("__init__.py", "__main__.py")  # of the package itself, above all layers
-TORCH = ("train", "infer", "experiment", "cli")  # the last two only for the verbs below
+TORCH = ("rl", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
 LEARNERS = ("learn", "train", "eval")  # verbs that need torch; every other one starts without it
 INFERRING = "infer"  # needs no torch, but what infers
 
@@ -85,7 +86,7 @@ def test_heavy_packages_stay_where_they_belong(path: Path) -> None:
         if package in ("numpy", "numba", "scipy", "gymnasium", "minigrid", "envpool"):
             assert here != "machine", f"{path}:{line}: machines are symbols only, and this imports {package}"
         if package in ("minigrid", "envpool"):
-            assert here not in ("evaluate", "infer", "train"), f"{path}:{line}: {here} knows nothing of MiniGrid"
+            assert here not in ("evaluate", "infer", "rl"), f"{path}:{line}: {here} knows nothing of MiniGrid"
 
 
 def loaded(code: str, *packages: str) -> list[str]:

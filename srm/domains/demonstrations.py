@@ -1,6 +1,6 @@
 """Demonstrations on disk: one `.npz` of plain arrays, checked from end to end when it is read. Nothing is unpickled.
 
-M  episodes        N  actions of all of them, one after another        P  numbers of a place
+M  episodes        N  actions of all of them, one after another        P  numbers of a pose
 
 format       text            "srm-demonstrations 2"
 about        text            JSON: task, env_id, vocabulary, versions

@@ -101,7 +101,7 @@ def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -
 
 
 def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
-    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `place`. `rendered`: it can draw itself, if it ever can."""
+    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `pose`. `rendered`: it can draw itself, if it ever can."""
     from minigrid.minigrid_env import MiniGridEnv  # its import registers its environments
 
     if env_id not in gymnasium.registry:
@@ -258,7 +258,7 @@ class EnvPoolEnvs:
 class GymnasiumEnvs:
     """Any Gymnasium vector environment with discrete actions.
 
-    Its observation is one array, or a dictionary whose `image` is the observation and whose `place`, if there, is the place.
+    Its observation is one array, or a dictionary whose `image` is the observation and whose `pose`, if there, is the pose.
     """
 
     def __init__(self, vector: VectorEnv, seed: int, env_id: str | None = None) -> None:
@@ -306,7 +306,7 @@ class GymnasiumEnvs:
 
 
 class ShowPose(gymnasium.ObservationWrapper):
-    """MiniGrid's observation as `image` and `place`: x, y and direction of the agent."""
+    """MiniGrid's observation as `image` and `pose`: x, y and direction of the agent."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)

@@ -1,6 +1,6 @@
 """Demonstrations to and from Minari datasets (the extra `minari`).
 
-A dataset of ours observes `image` (the observation) and `place`; MiniGrid's mission text is left out, since Minari cannot store
+A dataset of ours observes `image` (the observation) and `pose`; MiniGrid's mission text is left out, since Minari cannot store
 it. Observations are stored as they are, not as JPEG.
 
 A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise the way

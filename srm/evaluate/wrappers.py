@@ -116,8 +116,8 @@ class _Judges:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` tells the observation and the place in an
-    observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `place`.
+    `values` are those of the holes, unless they are written in the machine. `look` tells the observation and the pose in an
+    observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `pose`.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
     """`SymbolicReward` for many envs at once. `look` is given their observations together and tells observations [B, ...] and
-    places [B, P]; unless told, MiniGrid's envs must show their place (`srm.domains.envs.ShowPose`)."""
+    poses [B, P]; unless given, MiniGrid's envs must show their pose (`srm.domains.envs.ShowPose`)."""
 
     def __init__(
         self,

@@ -88,8 +88,8 @@ def test_a_missing_envpool_is_refused_with_the_command_that_installs_it(
 
 def test_a_task_that_makes_its_own_envs_cannot_be_given_others(capsys: Capture, here: Path) -> None:
     here.joinpath("mine.py").write_text(
-        "from dataclasses import replace\nfrom srm.domains.tasks import find_task\nfrom srm.domains.envs import make_worlds\n"
-        "TASK = replace(find_task('doorkey'), envs=lambda env_id, count, seed: make_worlds(env_id, count, seed))\n"
+        "from dataclasses import replace\nfrom srm.domains.tasks import find_task\nfrom srm.domains.envs import make_envs\n"
+        "TASK = replace(find_task('doorkey'), envs=lambda env_id, count, seed: make_envs(env_id, count, seed))\n"
     )
     problem = refused(capsys, "train", "mine:TASK", "--envs", "gymnasium", "-o", "run")
     assert "--envs gymnasium would change nothing: doorkey makes envs of its own; leave --envs out" in problem

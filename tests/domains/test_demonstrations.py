@@ -181,8 +181,8 @@ def test_an_edited_array_does_not_fit_the_digest(file: Path) -> None:
 
 
 def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
-    newer = broken(file, lambda arrays: arrays.update(format=np.array("srm-demonstrations 2")), mend_digest=True)
-    assert "format srm-demonstrations 2, this version reads srm-demonstrations 2; update srm" in refusal(newer)
+    newer = broken(file, lambda arrays: arrays.update(format=np.array("srm-demonstrations 3")), mend_digest=True)
+    assert "format srm-demonstrations 3, this version reads srm-demonstrations 2; update srm" in refusal(newer)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
     [
         ("lengths", [0, 5, 8], "lengths: [0, 5, 8] do not divide"),
         ("lengths", [5, 5], "lengths: [5, 5] do not divide"),
-        ("terminated", [True], "ended: shape [1], expected [3, ...]"),
+        ("terminated", [True], "terminated: shape [1], expected [3, ...]"),
         ("seeds", [1, 2], "seeds: 2 for 3 trajectories"),
         ("about", "[]", "about: must tell task, env_id, vocabulary, versions"),
         ("about", "{", "Expecting property name"),

@@ -18,7 +18,7 @@ from srm.trajectory import Observations
 
 
 class CompiledGrid(gymnasium.Env):
-    """Observes `image` and `place`, as `ShowPose` does."""
+    """Observes `image` and `pose`, as `ShowPose` does."""
 
     def __init__(self, env: gymnasium.Env, rules: grid.Rules) -> None:
         assert env.spec is not None

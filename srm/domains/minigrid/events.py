@@ -77,7 +77,7 @@ class MiniGrid:
             )
         if poses.shape[2] != 3:
             raise TaskError(
-                f"places have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.envs.ShowPlace)"
+                f"places have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.envs.ShowPose)"
             )
 
     def _to_take(self) -> Target | None:
@@ -141,7 +141,7 @@ def _doing(actions: np.ndarray, front: Cells, own: Cells, target: Target | None)
 
 
 def _sights(rollout: Rollout, target: Target) -> Found:
-    """The target in observation; a carried one is not looked at, and of several the first counts."""
+    """The target in view; a carried one is not looked at, and of several the first counts."""
     kinds = rollout.observations[:-1, ..., 0]
     found = np.stack(np.unravel_index(np.flatnonzero(kinds == target.kind), kinds.shape))  # few of all cells
     step, env, column, row = found

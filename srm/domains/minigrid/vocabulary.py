@@ -34,7 +34,7 @@ EVENTS = (
     Event("close_door", "closes the open door in front", _WHERE),
     Event("unlock_door", "opens the locked door in front with a key of its colour in hand", _WHERE),
     Event("open_box", "opens the box in front; the colour is that of the key it held, if it held one", _WHERE),
-    Event("see_target", "has the target in observation while acting", ("place",), act=False),
+    Event("see_target", "has the target in view while acting", ("place",), act=False),
     Event("hit_wall", "walks against a wall", ()),
 )
 

@@ -43,7 +43,7 @@ typedef struct {
 } Tables;
 
 typedef struct {
-    Ints step, world;
+    Ints step, env;
     Flags first;
     Ints candidate_from, rule, coefficient_from;
     Flags sure;

@@ -11,8 +11,8 @@ typedef struct {
     const Entries *e;
     int64_t count; /* K */
     Reals holes;   /* [H, K] */
-    int32_t *node; /* [K] of the world under way */
-    double *moving; /* [D, K] dynamic counters of the world under way */
+    int32_t *node; /* [K] of the env under way */
+    double *moving; /* [D, K] dynamic counters of the env under way */
     double *value;  /* [K] */
     uint8_t *claimed; /* [K] the assignments under which the candidate fires */
     uint8_t *stack;   /* [deepest, K] */
@@ -234,11 +234,11 @@ int srm_pay(const Tables *t, const Entries *e, Ints chosen, int64_t entries, int
     int failed = !r.value || !r.claimed || !r.stack || !unkept;
     memset(clash, -1, 4 * sizeof *clash);
     for (int64_t i = 0; i < entries && !failed; i++) {
-        int entry = chosen ? chosen[i] : (int)i, world = e->world[entry];
+        int entry = chosen ? chosen[i] : (int)i, env = e->env[entry];
         int32_t *firing = chosen ? unkept : fired + i * count;
-        r.node = nodes + world * count;
+        r.node = nodes + env * count;
         r.contribution = contribution ? contribution + i * count : NULL;
-        r.moving = moving + (int64_t)world * t->dynamic * count;
+        r.moving = moving + (int64_t)env * t->dynamic * count;
         if (e->first[entry]) forget_episode(&r);
         fire(&r, entry, firing, paid, clash);
         if (t->dynamic || t->dynamic_node) move(&r, entry, firing);

@@ -13,28 +13,28 @@ typedef struct {
 
 /* The result, in the order of `Entries`. */
 typedef struct {
-    Grown step, world, first, candidate_from, rule, coefficient_from, sure, truth_from, truth, coefficients, repay_from,
+    Grown step, env, first, candidate_from, rule, coefficient_from, sure, truth_from, truth, coefficients, repay_from,
         repay_entry, repay_change, repay_coefficient_from, effect_from, effect_counter, effect_kind;
 } Memory;
 
 typedef struct {
-    int64_t steps, worlds, occurrences, attributes, signals;
-    Ints step, world, event, attribute; /* [N], [N], [N], [N, attributes] */
+    int64_t steps, envs, occurrences, attributes, signals;
+    Ints step, env, event, attribute; /* [N], [N], [N], [N, attributes] */
     Reals signal;                       /* [T, B, signals] */
-    Flags over, real;                   /* [T, B] */
+    Flags over, valid;                   /* [T, B] */
 } Happened;
 
 typedef struct {
     const Tables *t;
     const Happened *h;
     Memory *memory;
-    int32_t *counts;  /* of the world under way, static counters only */
+    int32_t *counts;  /* of the env under way, static counters only */
     int32_t *now;     /* [events] the step's occurrence of each event, or NONE */
-    int32_t *entry;   /* [T] the world's entry of each step, or NONE */
+    int32_t *entry;   /* [T] the env's entry of each step, or NONE */
     uint8_t *known;   /* what is known of each operation of the guard under judgement */
     uint8_t *stack;
     Reals signals;    /* of the step */
-    int32_t world, step, before; /* `before`: the first occurrence of this step */
+    int32_t env, step, before; /* `before`: the first occurrence of this step */
     int32_t episode_from;        /* the first step of the rollout that belongs to this episode */
     int failed;                  /* out of memory */
 } Walk;
@@ -153,7 +153,7 @@ static int judge(const Walk *w, int rule) {
 static int window_from(const Walk *w, int rule) {
     const Happened *h = w->h;
     if (w->t->rule_since[rule] == NONE) return w->episode_from;
-    for (int past = w->before - 1; past >= 0 && h->world[past] == w->world && h->step[past] >= w->episode_from; past--)
+    for (int past = w->before - 1; past >= 0 && h->env[past] == w->env && h->step[past] >= w->episode_from; past--)
         if (h->event[past] == w->t->rule_since[rule]) return h->step[past] + 1;
     return w->episode_from;
 }
@@ -176,7 +176,7 @@ static void put_repays(Walk *w, int rule) {
     for (int change = t->change_from[rule]; change < t->change_from[rule + 1]; change++) {
         int32_t value_at = (int32_t)w->memory->coefficients.length;
         put_form(w, t->change_form[change]);
-        for (int past = w->before - 1; past >= 0 && h->world[past] == w->world && h->step[past] >= since; past--) {
+        for (int past = w->before - 1; past >= 0 && h->env[past] == w->env && h->step[past] >= since; past--) {
             if (!to_change(w, change, past)) continue;
             put(w, &w->memory->repay_entry, w->entry[h->step[past]]);
             put(w, &w->memory->repay_change, change);
@@ -220,7 +220,7 @@ static int put_candidates(Walk *w, int node, int64_t clash[4]) {
         if (verdict == FALSE_) continue;
         if (verdict == TRUE_) {
             if (same_node && !t->dynamic_node && open_tier >= t->rule_tier[rule] && clash[0] < 0) {
-                clash[0] = w->step, clash[1] = w->world, clash[2] = sure, clash[3] = rule;
+                clash[0] = w->step, clash[1] = w->env, clash[2] = sure, clash[3] = rule;
             }
             sure = rule;
         } else if (t->rule_tier[rule] < open_tier) {
@@ -266,7 +266,7 @@ static int visit(Walk *w, int node, int repayable, int *first, int64_t clash[4])
     if (m->rule.length > candidates || m->effect_counter.length > effects || repayable) {
         w->entry[w->step] = (int32_t)m->step.length;
         put(w, &m->step, w->step);
-        put(w, &m->world, w->world);
+        put(w, &m->env, w->env);
         flag(w, &m->first, *first && w->episode_from > 0);
         put(w, &m->candidate_from, candidates);
         put(w, &m->effect_from, effects);
@@ -279,7 +279,7 @@ static int visit(Walk *w, int node, int repayable, int *first, int64_t clash[4])
 static int gather_events(Walk *w, int *at, int *repayable) {
     const Happened *h = w->h;
     int matters = 0;
-    for (; *at < h->occurrences && h->world[*at] == w->world && h->step[*at] == w->step; ++*at) {
+    for (; *at < h->occurrences && h->env[*at] == w->env && h->step[*at] == w->step; ++*at) {
         int event = h->event[*at];
         w->now[event] = *at;
         matters |= w->t->relevant[event];
@@ -291,18 +291,18 @@ static int gather_events(Walk *w, int *at, int *repayable) {
 static int walk_world(Walk *w, int node, int *at, int64_t clash[4]) {
     const Tables *t = w->t;
     const Happened *h = w->h;
-    Flags over = h->over + w->world, real = h->real + w->world;
+    Flags over = h->over + w->env, valid = h->valid + w->env;
     int first = 1;
     w->episode_from = 0;
     for (int step = 0; step < h->steps; step++) {
-        int64_t cell = step * h->worlds;
-        int happens = *at < h->occurrences && h->step[*at] == step && h->world[*at] == w->world;
+        int64_t cell = step * h->envs;
+        int happens = *at < h->occurrences && h->step[*at] == step && h->env[*at] == w->env;
         if (happens || t->every_step) {
             int repayable = 0, matters = t->every_step;
             w->step = step, w->before = *at;
             matters |= gather_events(w, at, &repayable);
-            if (matters && real[cell]) {
-                w->signals = h->signal + (cell + w->world) * h->signals;
+            if (matters && valid[cell]) {
+                w->signals = h->signal + (cell + w->env) * h->signals;
                 node = visit(w, node, repayable, &first, clash);
             }
             for (int past = w->before; past < *at; past++) w->now[h->event[past]] = NONE;
@@ -324,7 +324,7 @@ static void point_at(const Memory *memory, Entries *entries) {
 }
 
 /* Moves `nodes` [B] and `counts` [B, C] on in place and fills `begun` [B], the step at which the episode under way at the end began
-   (0 if it had begun before). Returns 0, or 1 when out of memory. `clash` is step, world and two rules that surely hold
+   (0 if it had begun before). Returns 0, or 1 when out of memory. `clash` is step, env and two rules that surely hold
    together, or -1. `entries` points into `memory`, which is Python's to release. */
 int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts, int32_t *begun, Memory *memory,
              Entries *entries, int64_t clash[4]) {
@@ -338,10 +338,10 @@ int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts
     if (!w.failed) {
         int at = 0;
         for (int event = 0; event < t->events; event++) w.now[event] = NONE;
-        for (w.world = 0; w.world < h->worlds && !w.failed; w.world++) {
-            w.counts = counts + (int64_t)w.world * t->counters;
-            nodes[w.world] = walk_world(&w, nodes[w.world], &at, clash);
-            begun[w.world] = w.episode_from;
+        for (w.env = 0; w.env < h->envs && !w.failed; w.env++) {
+            w.counts = counts + (int64_t)w.env * t->counters;
+            nodes[w.env] = walk_world(&w, nodes[w.env], &at, clash);
+            begun[w.env] = w.episode_from;
         }
         put(&w, &memory->candidate_from, (int32_t)memory->rule.length);
         put(&w, &memory->effect_from, (int32_t)memory->effect_counter.length);

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from srm.machine.check import check
+from srm.machine.checks.check import check
 from srm.machine.parse import parse
 
 from srm.cli import main

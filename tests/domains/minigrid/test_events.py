@@ -32,13 +32,13 @@ def episode(env: Any, seed: int, plan: list[int], rng: np.random.Generator) -> t
     seen, _ = env.reset(seed=seed)
     follow = len(plan) if seed % 3 == 0 else int(rng.integers(len(plan)))
     actions = [*plan[:follow], *rng.choice(7, size=WANDER, p=ODDS).tolist()]
-    observations, poses, rewards, truth, terminated = [seen["image"]], [seen["place"]], [], [], False
+    observations, poses, rewards, truth, terminated = [seen["image"]], [seen["pose"]], [], [], False
     for action in actions:
         before = Truth(env)
         seen, reward, terminated, truncated, _ = env.step(action)
         truth.append(before.after(terminated, action == FORWARD))
         observations.append(seen["image"])
-        poses.append(seen["place"])
+        poses.append(seen["pose"])
         rewards.append(float(reward))
         if terminated or truncated:
             break

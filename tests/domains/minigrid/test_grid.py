@@ -69,7 +69,7 @@ def assert_same_steps(env_id: str, seed: int, actions: Any) -> tuple[bool, bool]
         observed, reward, terminated, truncated, _ = env.step(action)
         where = f"{env_id} seed {seed}, action {number}"
         assert np.array_equal(observed["image"], step.observations[0]), where
-        assert observed["place"].tolist() == step.poses[0].tolist(), where
+        assert observed["pose"].tolist() == step.poses[0].tolist(), where
         assert step.task_reward[0] == pytest.approx(reward), where
         assert (step.terminated[0], step.truncated[0], step.valid[0]) == (
             terminated,

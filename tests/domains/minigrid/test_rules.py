@@ -62,7 +62,7 @@ class Beside:
     def __init__(self, env: Any, rng: np.random.Generator) -> None:
         rules = rules_of(env)
         assert isinstance(rules, grid.Rules)
-        self.env, self.env, self.rng, self.rules = env, env.unwrapped, rng, rules
+        self.env, self.inner, self.rng, self.rules = env, env.unwrapped, rng, rules
         self.compiled = GridEnvs("beside", grid.Layout(rules), 1, 0, LayoutSource(env, rules))
         self.ends: Counter[str] = Counter()
 
@@ -79,30 +79,30 @@ class Beside:
 
     def begin(self) -> None:
         self.env.reset(seed=int(self.rng.integers(2**31)))
-        self.compiled.begin_as([read_grid(self.env, self.rules)])
+        self.compiled.begin_as([read_grid(self.inner, self.rules)])
 
     def face_a_thing(self) -> bool:
         """Puts the agent of both in front of any thing, into a free cell or a doorway."""
-        things = [at for at in np.ndindex(self.env.width, self.env.height) if self.is_thing(*at)]
+        things = [at for at in np.ndindex(self.inner.width, self.inner.height) if self.is_thing(*at)]
         for x, y in self.rng.permutation(things)[:1].tolist():
             for direction in self.rng.permutation(4).tolist():
                 dx, dy = DIRECTIONS[direction]
-                if isinstance(self.env.grid.get(x - dx, y - dy), Door | None):
-                    self.env.agent_pos, self.env.agent_dir = (x - dx, y - dy), direction
+                if isinstance(self.inner.grid.get(x - dx, y - dy), Door | None):
+                    self.inner.agent_pos, self.inner.agent_dir = (x - dx, y - dy), direction
                     self.compiled.agent[0] = (x - dx, y - dy, direction)
                     return True
         return False
 
     def is_thing(self, x: int, y: int) -> bool:
-        thing = self.env.grid.get(x, y)
+        thing = self.inner.grid.get(x, y)
         return thing is not None and thing.type != "wall"
 
     def step(self, action: int) -> bool:
         observed, reward, terminated, truncated, _ = self.env.step(action)
         ours = self.compiled.step(np.array([action]))
         assert np.array_equal(observed["image"], ours.observations[0])
-        assert observed["place"].tolist() == ours.poses[0].tolist()
-        assert np.array_equal(self.env.grid.encode(), self.compiled.cells[0])
+        assert observed["pose"].tolist() == ours.poses[0].tolist()
+        assert np.array_equal(self.inner.grid.encode(), self.compiled.cells[0])
         assert np.float32(reward) == ours.task_reward[0]
         assert (terminated, truncated and not terminated, True) == (
             ours.terminated[0],

@@ -50,7 +50,7 @@ problem = InferenceProblem.of(machine, machine.constraint(), OwnVocabulary(), de
 holes = BackgroundInference(problem, OwnVocabulary())
 '''
 USE = """\
-rollout, log_prob = holes.demonstrated, -1.0 * holes.demonstrated.real
+rollout, log_prob = holes.demonstrated, -1.0 * holes.demonstrated.valid
 holes.pay(rollout)
 holes.begin(0, rollout, log_prob, log_prob, 1)
 print(*sorted(holes.finish()))

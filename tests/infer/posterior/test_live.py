@@ -86,7 +86,7 @@ def arrays() -> dict[str, np.ndarray]:
         ("play.0.log_prob", np.zeros(3)),
         ("play.0.log_prob", None),
         ("play.0.demonstrated_log_prob", np.zeros((1, 1))),
-        ("play.0.rollout.real", np.zeros(3)),
+        ("play.0.rollout.valid", np.zeros(3)),
         ("play.x", np.zeros(3)),
         ("play.7.log_prob", np.zeros(3)),
     ],

@@ -60,8 +60,8 @@ def events(**changes: Any) -> Events:
     [
         ({"observations": np.zeros((3, 2, 1))}, r"observations: \[3, 2, 1\], expected \[4, 2, \.\.\.\]"),
         ({"actions": np.zeros((3, 2))}, "actions: float64, expected an array of whole numbers"),
-        ({"poses": np.zeros((3, 2, 3), np.int16)}, r"places: shape \[3, 2, 3\], expected \[4, 2, any\]"),
-        ({"terminated": np.zeros((3, 2))}, "ended: float64, expected an array of yes or no"),
+        ({"poses": np.zeros((3, 2, 3), np.int16)}, r"poses: shape \[3, 2, 3\], expected \[4, 2, any\]"),
+        ({"terminated": np.zeros((3, 2))}, "terminated: float64, expected an array of yes or no"),
         ({"task_reward": [0.0]}, "task_reward: list, expected an array of numbers"),
         (
             {"terminated": marked(1, 0), "truncated": marked(1, 0)},
@@ -122,7 +122,7 @@ def test_trajectories_side_by_side_are_padded_with_steps_that_are_not_real() -> 
     [
         ({"observations": np.zeros((3, 1))}, "observations: 3 for 3 actions, expected 4"),
         ({"actions": np.zeros(0, np.int64)}, "an episode has at least one step"),
-        ({"poses": np.zeros((3, 3), np.int16)}, r"places: shape \[3, 3\], expected \[4, any\]"),
+        ({"poses": np.zeros((3, 3), np.int16)}, r"poses: shape \[3, 3\], expected \[4, any\]"),
         ({"task_reward": np.zeros(2)}, r"task_reward: shape \[2\], expected \[3\]"),
     ],
 )

@@ -76,7 +76,7 @@ def check_expert(env_id: str) -> None:
 
 def check_time_out(env_id: str) -> None:
     both = Both(env_id, seed=3)
-    limit = both.envs[0].unwrapped.max_steps
+    limit = both.originals[0].unwrapped.max_steps
     for _ in range(limit + 1):
         both.step(np.full(WORLDS, 6))
     assert (both.terminated, both.truncated) == (0, WORLDS)

@@ -23,7 +23,7 @@ from srm.infer.posterior.prior import Floats, Prior, spaces
 from srm.infer.posterior.sample import Draws, PosteriorConfig, draw
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.words import Event, Signal, Words
+from srm.machine.vocabulary import Event, Signal, Vocabulary
 from srm.seeding import stream
 from srm.trajectory import Events, Rollout
 
@@ -32,7 +32,7 @@ STEPS, ENVS = 30, 4
 IDLE = 3.0  # c lies within -IDLE .. IDLE: where it may be anything, most labels are all the same and say nothing
 CONFIG = PosteriorConfig(ensembles=4, walkers=16, first_look=150, sweeps=600)
 
-WORDS = Words(
+WORDS = Vocabulary(
     "bells",
     events=(Event("ring", "the bell rings"), Event("knock", "somebody knocks")),
     signals=(Signal("height", "above the floor, 0 to 1"),),
@@ -109,7 +109,7 @@ def draw_case(rng: np.random.Generator) -> Case:
 class BellWords:
     """Reads observations of three numbers: whether the bell rang, whether somebody knocked, and the height."""
 
-    words = WORDS
+    vocabulary = WORDS
 
     def read(self, rollout: Rollout) -> Events:
         after = rollout.after()

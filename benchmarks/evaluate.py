@@ -121,10 +121,10 @@ class Case:
 
     def pipeline(self, count: int, coefficients: bool) -> Callable[[], object]:
         """From the rollout to pay under `count` assignments."""
-        vocabulary, holes = self.task.vocabulary(), self.assignments(count)
+        event_reader, holes = self.task.event_reader(), self.assignments(count)
 
         def run() -> object:
-            residual, _ = read_rollout(self.program, vocabulary, self.rollout)
+            residual, _ = read_rollout(self.program, event_reader, self.rollout)
             return batched.pay(residual, holes, coefficients=coefficients)
 
         return run
@@ -144,14 +144,14 @@ class Case:
         return lambda: learner.update(batch, batch.rollout.task_reward)
 
     def reference(self) -> Callable[[], object]:
-        words, events = self.program.words, self.task.vocabulary().read(self.rollout)
+        vocabulary, events = self.program.vocabulary, self.task.event_reader().read(self.rollout)
         values = dict(zip(self.program.machine.hole_names, self.assignments(1)[0].tolist(), strict=True))
-        walks = [Walk(self.program.machine, words, values) for _ in range(WORLDS)]
-        return lambda: pay_rollout(walks, words, events, self.over, self.rollout.valid)
+        walks = [Walk(self.program.machine, vocabulary, values) for _ in range(WORLDS)]
+        return lambda: pay_rollout(walks, vocabulary, events, self.over, self.rollout.valid)
 
     def from_events(self, count: int) -> Callable[[], object]:
         """From events to pay, as the reference and other tools have it."""
-        events, holes = self.task.vocabulary().read(self.rollout), self.assignments(count)
+        events, holes = self.task.event_reader().read(self.rollout), self.assignments(count)
 
         def run() -> object:
             residual, _ = symbolic.read(self.program, events, self.over, self.rollout.valid)
@@ -164,7 +164,7 @@ def make_case(task_name: str, machine_name: str) -> Case:
     task = find_task(task_name)
     half = WORLDS // 2
     rollout = side_by_side(random_rollout(task, half), shown_rollout(load(shipped(task)), half))
-    return Case(task, Program(find_machine(machine_name), task.words), rollout)
+    return Case(task, Program(find_machine(machine_name), task.vocabulary), rollout)
 
 
 # The peer
@@ -176,9 +176,9 @@ def peer(case: Case) -> Callable[[], object] | None:
         from pycrm.automaton import RewardMachine, RmToCrmAdapter
     except ImportError:
         return None
-    machine, words = case.program.machine, case.program.words
+    machine, vocabulary = case.program.machine, case.program.vocabulary
     values, nodes = machine.values(), [node.name for node in machine.nodes if node.rules]
-    event = Enum("event", [word.name.upper() for word in words.events])  # type: ignore[misc]
+    event = Enum("event", [word.name.upper() for word in vocabulary.events])  # type: ignore[misc]
 
     class Peer(RewardMachine):  # type: ignore[misc, valid-type]
         u_0 = nodes.index(machine.start)
@@ -202,7 +202,7 @@ def peer(case: Case) -> Callable[[], object] | None:
 
     told = [
         [{event[name.upper()] for name in happened} for happened in step]
-        for step in happenings(case.task.vocabulary().read(case.rollout), words)
+        for step in happenings(case.task.event_reader().read(case.rollout), vocabulary)
     ]
     adapter, over, valid = RmToCrmAdapter(Peer(event)), case.over.tolist(), case.rollout.valid.tolist()
 
@@ -234,7 +234,7 @@ def tell(label: str, ratio: float, aim: float | None = None, *, upwards: bool = 
 
 
 def measure(case: Case) -> None:
-    entries = symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.valid)[
+    entries = symbolic.read(case.program, case.task.event_reader().read(case.rollout), case.over, case.rollout.valid)[
         0
     ].entries
     print(
@@ -260,7 +260,8 @@ def measure_peer(case: Case) -> None:
         return
     values = np.array([list(case.program.machine.values().values())])
     ours = batched.pay(
-        symbolic.read(case.program, case.task.vocabulary().read(case.rollout), case.over, case.rollout.valid)[0], values
+        symbolic.read(case.program, case.task.event_reader().read(case.rollout), case.over, case.rollout.valid)[0],
+        values,
     )
     assert np.array_equal(ours.dense()[0], other()), "both must pay the same"
     one, few, slow = in_turn(case.from_events(1), case.from_events(FEW), other, rounds=5)

@@ -38,14 +38,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 def measure(env_id: str, target: str | None) -> tuple[float, float]:
     """Seconds of stepping a rollout, and of reading its events."""
-    envs, vocabulary = make_envs(env_id, WORLDS, seed=0), MiniGrid(target)
+    envs, event_reader = make_envs(env_id, WORLDS, seed=0), MiniGrid(target)
     actions = stream(0, "actions").integers(7, size=(STEPS, WORLDS))
     rollout = play(envs, actions)
-    vocabulary.read(rollout)  # compiles, once per machine
+    event_reader.read(rollout)  # compiles, once per machine
     stepping, reading = [], []
     for _ in range(ROUNDS):
         stepping.append(seconds(lambda: play(envs, actions)))
-        reading.append(seconds(lambda: vocabulary.read(rollout)))
+        reading.append(seconds(lambda: event_reader.read(rollout)))
     return median(stepping), median(reading)
 
 

@@ -104,7 +104,7 @@ def cost() -> None:
         shown = record(task, count, 0).as_rollout() if count > 10 else demos.choose(task, None, count).as_rollout()
         began = time.process_time()
         play = random_play(task, shown, 0)
-        found = infer(machine, machine.constraint(), task.vocabulary(), shown, [play], seed=0)
+        found = infer(machine, machine.constraint(), task.event_reader(), shown, [play], seed=0)
         return f"{time.process_time() - began:.1f} | {found.draws.sweeps} | {'yes' if found.converged else 'no'} |"
 
     print("| machine | holes | demonstrations | seconds | sweeps | converged |\n|---|---|---|---|---|---|")

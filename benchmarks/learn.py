@@ -45,7 +45,7 @@ def problem() -> concretizer.InferenceProblem:
     machine = find_machine("doorkey")
     demonstrations = demos.load(demos.shipped(TASK), TASK)
     return concretizer.InferenceProblem.of(
-        machine, machine.constraint(), TASK.vocabulary(), demonstrations, 7, CONFIG, SEED
+        machine, machine.constraint(), TASK.event_reader(), demonstrations, 7, CONFIG, SEED
     )
 
 
@@ -77,7 +77,7 @@ class Timed:
 
 
 def lines(rounds: int) -> None:
-    policy, holes, clock = learner(), InlineInference(problem(), TASK.vocabulary()), Timed()
+    policy, holes, clock = learner(), InlineInference(problem(), TASK.event_reader()), Timed()
     inner = holes._concretizer
     for owner, method, line in (
         (policy, "collect", "2 play"),
@@ -109,7 +109,7 @@ def estimators(draws: int = 200) -> None:
     policy, inner = learner(), concretizer.Concretizer(problem())
     batch = policy.collect()
     rollout = batch.rollout
-    residual, _ = read_rollout(inner.program, TASK.vocabulary(), rollout)
+    residual, _ = read_rollout(inner.program, TASK.event_reader(), rollout)
     for index in range(3):
         demonstrated_log_prob = policy.log_probs(inner.demonstrated)
         inner.learn(index, rollout, residual, batch.log_prob, demonstrated_log_prob, CONFIG.warm_up_effort)
@@ -154,13 +154,13 @@ def main() -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     lines(count)
-    payer = Payer(find_machine("doorkey_handset"), TASK.vocabulary())
+    payer = Payer(find_machine("doorkey_handset"), TASK.event_reader())
     speed = {"PPO, one core": speed_of(train(learner(), lambda batch: payer(batch.rollout), 2**40), 3, count)}
     speed["Algorithm 1, one core"] = speed_of(
-        infer(learner(), InlineInference(problem(), TASK.vocabulary()), CONFIG), CONFIG.warm_up + 3, count
+        infer(learner(), InlineInference(problem(), TASK.event_reader()), CONFIG), CONFIG.warm_up + 3, count
     )
     os.sched_setaffinity(0, cores)
-    background = BackgroundInference(problem(), TASK.vocabulary())
+    background = BackgroundInference(problem(), TASK.event_reader())
     speed["Algorithm 1, two cores"] = speed_of(infer(learner(), background, CONFIG), CONFIG.warm_up + 3, count)
     background.close()
     for name, frames in speed.items():

@@ -92,7 +92,7 @@ def recover(method: str, problem: Problem, rng: np.random.Generator) -> Recovere
     """Infers the holes of a problem and compares them with the truth."""
     began = process_time()
     evidence = Evidence.of(
-        Program(machine(), TabularWords.words), TabularWords(), problem.demonstrated, (problem.play,)
+        Program(machine(), TabularWords.vocabulary), TabularWords(), problem.demonstrated, (problem.play,)
     )
     prior = Prior.of(machine(), None)
     density = density_of(method, problem, evidence)

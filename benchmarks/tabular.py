@@ -18,7 +18,7 @@ from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.prior import Floats
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.words import Event, Words
+from srm.machine.vocabulary import Event, Vocabulary
 from srm.trajectory import Events, Rollout
 
 SIDE, ACTIONS, KINDS = 5, 4, 4
@@ -27,7 +27,7 @@ CELLS, STATES = SIDE * SIDE, SIDE * SIDE * 4
 NOTHING = KINDS  # the hole of a step that pays nothing
 PLAYED = 64  # episodes of random play
 
-WORDS = Words(
+WORDS = Vocabulary(
     "tabular",
     events=(
         Event("apple", "the cell with the apple is entered"),
@@ -70,7 +70,7 @@ def machine() -> Machine:
 class TabularWords:
     """A view is the kind of the agent's cell: 0 nothing, 1 apple, 2 berry, 3 coin, 4 door."""
 
-    words = WORDS
+    vocabulary = WORDS
 
     def read(self, rollout: Rollout) -> Events:
         kind = rollout.after()  # [T, B]

@@ -245,7 +245,7 @@ def seconds_to(level: float, seeds: int, most: int) -> None:
     for seed in range(seeds):
         for name in ("ours", "SB3, one-hot cells", "SB3"):
             envs, clock = task.make_envs(PpoConfig().num_envs, seed), Clock(level, PpoConfig().num_envs)
-            pay = Payer(find_machine("doorkey_handset"), task.vocabulary())
+            pay = Payer(find_machine("doorkey_handset"), task.event_reader())
             if name == "ours":
                 learner = Ppo(envs, "cnn", NetConfig(), PpoConfig(), seed)
                 for round in train(learner, lambda batch, pay=pay: pay(batch.rollout), most):

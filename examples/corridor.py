@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from srm.domains.tasks import Task
-from srm.machine.words import Balance, Event, Signal, Words
+from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 from srm.trajectory import Events, Rollout
 
 LENGTH, LIMIT = 6, 40
@@ -56,7 +56,7 @@ gymnasium.register("Corridor-v0", entry_point=Corridor)
 # The words: two events and a signal, read for a whole rollout at once
 
 
-WORDS = Words(
+WORDS = Vocabulary(
     "corridor",
     events=(
         Event("light_lamp", "the switch is pressed and the lamp goes on"),
@@ -70,7 +70,7 @@ WORDS = Words(
 class CorridorWords:
     """What happened, from the observations before and after each step."""
 
-    words = WORDS
+    vocabulary = WORDS
 
     def read(self, rollout: Rollout) -> Events:
         before, after = rollout.observations[:-1], rollout.after()  # [T, B, 2]
@@ -99,8 +99,8 @@ TASK = Task(
     name="corridor",
     meaning="light the lamp, then leave by the door",
     env_id="Corridor-v0",
-    words=WORDS,
-    vocabulary=CorridorWords,
+    vocabulary=WORDS,
+    event_reader=CorridorWords,
     machines=(),
     expert=expert,
     frames=200_000,

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 
 from srm.domains.tasks import Task
-from srm.machine.words import Balance, Event, Signal, Words
+from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 from srm.trajectory import Events, Rollout, Trajectory
 
 PUSH_LEFT, COAST, PUSH_RIGHT = range(3)
@@ -50,7 +50,7 @@ gymnasium.register("ScaledMountainCar-v0", entry_point=make_scaled)
 # The words: one event, and the height at every step
 
 
-WORDS = Words(
+WORDS = Vocabulary(
     "mountain_car",
     events=(Event("reach_flag", "the flag on the right hill is reached"),),
     signals=(Signal("height", "how high the car is: 0.1 in the valley, 1 at the flag"),),
@@ -71,7 +71,7 @@ def height(x: np.ndarray) -> np.ndarray:
 class MountainCarWords:
     """What happened, from the observations after each step."""
 
-    words = WORDS
+    vocabulary = WORDS
 
     def read(self, rollout: Rollout) -> Events:
         env, step = np.nonzero((rollout.terminated & rollout.valid).T)  # only the flag ends an episode
@@ -106,8 +106,8 @@ MOUNTAIN_CAR = Task(
     name="mountain_car",
     meaning="swing up the hill to the flag",
     env_id="ScaledMountainCar-v0",
-    words=WORDS,
-    vocabulary=MountainCarWords,
+    vocabulary=WORDS,
+    event_reader=MountainCarWords,
     machines=(),
     expert=drive,
     frames=500_000,

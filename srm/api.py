@@ -23,7 +23,7 @@ from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_nam
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.words import VOCABULARIES, Words
+from srm.machine.vocabulary import VOCABULARIES, Vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -41,20 +41,20 @@ Named = str | Path
 # Machines and demonstrations
 
 
-def load(machine: Named, words: Words | Task | None = None) -> Machine:
+def load(machine: Named, vocabulary: Vocabulary | Task | None = None) -> Machine:
     """Reads a machine: an `.srm` file, or one of the library by its name. Loading executes nothing.
 
     Args:
         machine: The path of a file, or a name such as `"doorkey"`.
-        words: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
+        vocabulary: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
             `words minigrid`, is checked against that.
     """
-    return _with_words(machine, words)[0]
+    return _with_words(machine, vocabulary)[0]
 
 
 def check(
     machine: Machine | Named,
-    words: Words | Task | None = None,
+    vocabulary: Vocabulary | Task | None = None,
     *,
     constraint: str | None = None,
     against: Machine | Named | None = None,
@@ -63,16 +63,16 @@ def check(
 
     Args:
         machine: A machine, its file, or its name in the library.
-        words: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
+        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
     """
     from srm.machine.checks.check import compare as compare_machines
 
-    checked, known = _with_words(machine, words)
+    checked, known = _with_words(machine, vocabulary)
     if against is None:
         return checked.check(known, constraint)
-    return compare_machines(checked, _with_words(against, words)[0], known, constraint)
+    return compare_machines(checked, _with_words(against, vocabulary)[0], known, constraint)
 
 
 def demonstrations(source: Task | Named, *, count: int | None = None, task: Task | str | None = None) -> Demonstrations:
@@ -139,7 +139,7 @@ def infer(
     opened = taken.opened()
     if not opened.holes:
         raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.train(task, machine)")
-    refuse_unfit(opened, found.words, asked.constraint)
+    refuse_unfit(opened, found.vocabulary, asked.constraint)
     constraint = None if asked.constraint == "none" else opened.constraint(asked.constraint)
     shown = _shown(found, demonstrations, asked.count)
     folder = None if out is None else Path(out)
@@ -152,7 +152,7 @@ def infer(
 
         write_inference(folder, asked, inputs, posterior)
         write_posterior_report(folder)
-    summary = summary_of(posterior, found.vocabulary(), shown.trajectories)
+    summary = summary_of(posterior, found.event_reader(), shown.trajectories)
     learnt = held_to(posterior.concrete, posterior.constraint)
     return PosteriorResult(learnt, summary, stored_draws(posterior), shown.env_id)
 
@@ -362,9 +362,9 @@ def _config_name(task: Task, given: Task | str) -> str:
     return short_name(task.env_id)
 
 
-def _with_words(machine: Machine | Named, words: Words | Task | None) -> tuple[Machine, Words | None]:
+def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) -> tuple[Machine, Vocabulary | None]:
     """A machine, checked against its vocabulary where that is known."""
-    given = words.words if isinstance(words, Task) else words
+    given = vocabulary.vocabulary if isinstance(vocabulary, Task) else vocabulary
     if isinstance(machine, Machine):
         return machine, given or VOCABULARIES.get(machine.words or "")
     read = find_machine(machine)
@@ -374,7 +374,7 @@ def _with_words(machine: Machine | Named, words: Words | Task | None) -> tuple[M
 
 def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str | None]:
     """The machine for a task, and its name for the config: None if it is the task's first."""
-    known = {task.words.name: task.words}
+    known = {task.vocabulary.name: task.vocabulary}
     if isinstance(machine, Machine):
         return machine, machine.name
     if machine is not None:

@@ -56,7 +56,7 @@ class Events:
     envs: int  # B
     step: Numbers  # [N] int32
     env: Numbers  # [N] int32
-    event: Numbers  # [N] int16, index into Words.events
+    event: Numbers  # [N] int16, index into Vocabulary.events
     attributes: Numbers  # [N, attributes of the words] int32, NOTHING where the event has none
     signals: npt.NDArray[np.float64]  # [T, B, signals of the words]
 

@@ -38,10 +38,10 @@ from srm.machine.terms import (
     Test,
     events_of,
 )
-from srm.machine.words import NOTHING, Attribute, Event, Signal, Words, pack_cell
+from srm.machine.vocabulary import NOTHING, Attribute, Event, Signal, Vocabulary, pack_cell
 from srm.trajectory import Events
 
-WORDS = Words(
+WORDS = Vocabulary(
     "rooms",
     events=(
         Event("pick", "takes what is in front", ("colour", "place")),

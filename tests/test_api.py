@@ -265,7 +265,7 @@ def test_draws_go_to_arviz(run: srm.RunResult) -> None:
 
 def test_the_wrapper_is_the_public_one() -> None:
     task = find_task("DoorKey-5x5")
-    env = srm.SymbolicReward(task.environment(task.env_id), srm.load("doorkey_handset"), task.vocabulary())
+    env = srm.SymbolicReward(task.environment(task.env_id), srm.load("doorkey_handset"), task.event_reader())
     assert isinstance(env, gymnasium.Env)
     assert env.reset(seed=0)[1]["node"] == "before_unlocking"
 

@@ -29,12 +29,12 @@ from srm.trajectory import as_rollout
 
 USE = """
 task = find_task(NAME)
-machine, vocabulary = find_machine(task.machines[0]).opened(), task.vocabulary()
-check(machine, task.words)
+machine, vocabulary = find_machine(task.machines[0]).opened(), task.event_reader()
+check(machine, task.vocabulary)
 envs = task.make_envs(8, seed=0)
 observations, places = envs.reset()
 actions = stream(0, "actions").integers(envs.actions, size=(64, 8))
-program, shown = Program(machine, task.words), choose(task, None, None)
+program, shown = Program(machine, task.vocabulary), choose(task, None, None)
 for rollout in (gather(observations, places, actions, [envs.step(row) for row in actions]), as_rollout(shown.trajectories)):
     read_rollout(program, vocabulary, rollout)
     vocabulary.read(rollout)

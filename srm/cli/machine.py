@@ -13,7 +13,7 @@ import tyro
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.language.parse import find_machine
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -46,10 +46,10 @@ class Check:
 
         if self.forbid_farming and self.against is not None:
             raise SrmError("--forbid-farming and --against ask different questions; give one of them")
-        words = self._words()
-        named = None if self.words else {words.name: words} if words else {}
+        vocabulary = self._words()
+        named = None if self.words else {vocabulary.name: vocabulary} if vocabulary else {}
         machine = find_machine(self.file, named)
-        used = words if self.words or machine.words else None
+        used = vocabulary if self.words or machine.words else None
         if self.forbid_farming:
             return self._forbid(machine, used)
         if self.against is None:
@@ -59,7 +59,7 @@ class Check:
         self._print(report)
         return report.exit_code(strict=self.strict)
 
-    def _words(self) -> Words | None:
+    def _words(self) -> Vocabulary | None:
         if self.words in (None, MINIGRID_WORDS.name):
             return MINIGRID_WORDS
         if self.words == "none":
@@ -67,16 +67,16 @@ class Check:
         if ":" in str(self.words):
             from srm.domains.tasks import find_task
 
-            return find_task(str(self.words)).words
+            return find_task(str(self.words)).vocabulary
         raise TaskError(
             f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none']) or '; give minigrid or none'}"
         )
 
-    def _forbid(self, machine: Machine, words: Words | None) -> int:
+    def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms
 
         constraint = None if self.constraint == "none" else machine.constraint(self.constraint)
-        forbidden = forbid_farming(machine, words, constraint)
+        forbidden = forbid_farming(machine, vocabulary, constraint)
         if self.json:
             print(dumps({**asdict(forbidden), "atoms": [str(atom) for atom in forbidden.atoms]}, indent=2))
         else:

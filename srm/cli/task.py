@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError, near
-from srm.machine.words import Balance, Words
+from srm.machine.vocabulary import Balance, Vocabulary
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
 
 if TYPE_CHECKING:
@@ -36,30 +36,30 @@ class WordsOf:
         print(tell_words(self._words()))
         return 0
 
-    def _words(self) -> Words:
+    def _words(self) -> Vocabulary:
         if self.vocabulary == MINIGRID_WORDS.name:
             return MINIGRID_WORDS
         if ":" in self.vocabulary or self.vocabulary in FAMILIES:
-            return find_task(self.vocabulary).words
+            return find_task(self.vocabulary).vocabulary
         hint = near(self.vocabulary, [MINIGRID_WORDS.name])
         raise TaskError(f"there is no vocabulary {self.vocabulary}{hint or '; minigrid is one'}")
 
 
-def tell_words(words: Words) -> str:
-    lines = [f"{words.name}: events"]
-    for event in words.events:
+def tell_words(vocabulary: Vocabulary) -> str:
+    lines = [f"{vocabulary.name}: events"]
+    for event in vocabulary.events:
         has = ", ".join(event.attributes) or "-"
         lines.append(f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act else ' (no act)'}")
-    if words.attributes:
+    if vocabulary.attributes:
         lines.append("attributes")
-    for attribute in words.attributes:
+    for attribute in vocabulary.attributes:
         values = "cells (x, y)" if attribute.values is None else ", ".join(attribute.values)
         lines.append(f"  {attribute.name:<15} {attribute.meaning}: {values}")
-    if words.signals:
+    if vocabulary.signals:
         lines.append("signals")
-        lines += [f"  {signal.name:<15} {signal.meaning}" for signal in words.signals]
+        lines += [f"  {signal.name:<15} {signal.meaning}" for signal in vocabulary.signals]
     lines += ["known of every episode", "  at most one act happens at a step"]
-    lines += [f"  {_tell_balance(balance)}" for balance in words.balances]
+    lines += [f"  {_tell_balance(balance)}" for balance in vocabulary.balances]
     return "\n".join(lines)
 
 
@@ -80,7 +80,7 @@ def tell_task(task: Task) -> str:
     others = [short_name(env_id) for env_id in ENVIRONMENTS[task.name] if env_id != task.env_id]
     rows = {
         "environment": f"{short_name(task.env_id)}; also {', '.join(others)}",
-        "words": task.words.name,
+        "words": task.vocabulary.name,
         "machines": ", ".join(task.machines),
         "expert": "yes" if task.expert else "no",
         "frames": f"{task.frames:,}",
@@ -186,16 +186,16 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     from srm.domains.minigrid.maps import LEGEND, draw_world
 
     trajectory = demonstrations.trajectories[episode]
-    told = captions(task.vocabulary(), trajectory)
+    told = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.words, int(action)):<8} {'; '.join(told[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(told[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
     outcome = "solved" if task.solved(trajectory) else "not solved"
     seed = demonstrations.seeds[episode]
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")
-    if sys.stdout.isatty() and task.words is MINIGRID_WORDS and seed >= 0:
+    if sys.stdout.isatty() and task.vocabulary is MINIGRID_WORDS and seed >= 0:
         from srm.domains.minigrid.expert_world import read_world
         from srm.domains.record import replay
 

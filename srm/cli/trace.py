@@ -39,11 +39,11 @@ class ShowTrace:
         from srm.evaluate.trace import trace
 
         demonstrations, task = self._demonstrations()
-        machine = find_machine(self.machine, {task.words.name: task.words})
+        machine = find_machine(self.machine, {task.vocabulary.name: task.vocabulary})
         values = self._values(machine)
         chosen = range(len(demonstrations)) if self.demo is None else (self.demo,)
-        vocabulary = task.vocabulary()
-        traces = {index: trace(machine, vocabulary, demonstrations.trajectories[index], values) for index in chosen}
+        event_reader = task.event_reader()
+        traces = {index: trace(machine, event_reader, demonstrations.trajectories[index], values) for index in chosen}
         if self.json:
             self._print_json(machine, values, traces)
         else:

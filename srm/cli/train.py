@@ -150,7 +150,7 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
     with one_thread():
         played = tuple(play(env, actor, world_seed) for world_seed in seeds)
     env.close()
-    save(Demonstrations(task.name, task.env_id, task.words.name, versions(), tuple(seeds), played), path)
+    save(Demonstrations(task.name, task.env_id, task.vocabulary.name, versions(), tuple(seeds), played), path)
 
 
 def _folder(training: Training) -> Path:

@@ -108,7 +108,7 @@ def import_minari(dataset: str, task: Task) -> Demonstrations:
         trajectories.append(trajectory)
     env.close()
     versions = {"minari": source.spec.minari_version}
-    return Demonstrations(task.name, env_id, task.words.name, versions, tuple(seeds), tuple(trajectories))
+    return Demonstrations(task.name, env_id, task.vocabulary.name, versions, tuple(seeds), tuple(trajectories))
 
 
 def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | None:
@@ -122,7 +122,7 @@ def _as_stored(episode: Any, task: Task) -> Trajectory:
     observations, actions = np.asarray(observation_of(episode.observations)), np.asarray(episode.actions, np.int64)
     if isinstance(episode.observations, dict) and "pose" in episode.observations:
         poses = np.asarray(episode.observations["pose"], np.int16)
-    elif task.words.name == "minigrid":
+    elif task.vocabulary.name == "minigrid":
         poses = reckon_places(observations, actions)
     else:
         poses = np.zeros((len(observations), 0), np.int16)

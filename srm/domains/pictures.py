@@ -42,13 +42,13 @@ class Moment:
 def moments(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[Moment]:
     """The T + 1 moments of an episode."""
     trajectory = demonstrations.trajectories[index]
-    told = captions(task.vocabulary(), trajectory)
+    told = captions(task.event_reader(), trajectory)
     for moment, picture in enumerate(_pictures(demonstrations, index, task)):
         if moment == 0:
             yield Moment(picture, (f"{demonstrations.env_id}",), True)
         else:
             step = moment - 1
-            said = f"{moment}  {action_name(task.words, int(trajectory.actions[step]))}"
+            said = f"{moment}  {action_name(task.vocabulary, int(trajectory.actions[step]))}"
             yield Moment(picture, (said, *told[step]), bool(told[step]))
 
 

@@ -43,7 +43,7 @@ def record(task: Task, count: int, seed: int) -> Demonstrations:
     return Demonstrations(
         task=task.name,
         env_id=task.env_id,
-        vocabulary=task.words.name,
+        vocabulary=task.vocabulary.name,
         versions={name: version(name) for name in _PACKAGES},
         seeds=tuple(seed for seed, _ in found),
         trajectories=tuple(trajectory for _, trajectory in found),

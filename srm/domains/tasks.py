@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import SettingError, TaskError, near
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import gymnasium
 
-    from srm.domains.base import Vocabulary
+    from srm.domains.base import EventReader
     from srm.domains.envs import Envs
     from srm.trajectory import Trajectory
 
@@ -48,8 +48,8 @@ class Task:
     name: str
     meaning: str
     env_id: str
-    words: Words
-    vocabulary: Callable[[], Vocabulary]
+    vocabulary: Vocabulary
+    event_reader: Callable[[], EventReader]
     machines: tuple[str, ...]  # files of srm/machine/library, without .srm
     expert: Expert | None  # None: demonstrations come from elsewhere
     frames: int  # to train for, unless told otherwise
@@ -77,7 +77,7 @@ class Task:
         return replace(self, envs=partial(_envs, stepping=stepping))
 
 
-def _minigrid(target: str | None) -> Vocabulary:
+def _minigrid(target: str | None) -> EventReader:
     from srm.domains.minigrid.events import MiniGrid
 
     return MiniGrid(target)
@@ -90,7 +90,9 @@ def _plan(target: str | None, env: Any) -> list[int] | None:
 
 
 def minigrid_task(target: str | None, **row: Any) -> Task:
-    return Task(words=MINIGRID_WORDS, vocabulary=partial(_minigrid, target), expert=partial(_plan, target), **row)
+    return Task(
+        vocabulary=MINIGRID_WORDS, event_reader=partial(_minigrid, target), expert=partial(_plan, target), **row
+    )
 
 
 FAMILIES = {
@@ -178,6 +180,6 @@ def _own_task(name: str) -> Task:
         raise TaskError(f"task {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
     if not isinstance(task, Task):
         raise TaskError(f"task {name}: is a {type(task).__name__}, expected a srm.domains.tasks.Task")
-    if getattr(task.vocabulary(), "words", None) != task.words:
-        raise TaskError(f"task {name}: its vocabulary has not the task's `words`; give both the same Words")
+    if getattr(task.event_reader(), "vocabulary", None) != task.vocabulary:
+        raise TaskError(f"task {name}: its event reader has not the task's `vocabulary`; give both the same Vocabulary")
     return task

@@ -1,6 +1,6 @@
 """A machine as the reward of a learner: successive rollouts of the same envs in, pay [T, B] out.
 
-    payer = Payer(machine, vocabulary)
+    payer = Payer(machine, event_reader)
     learner.update(batch, payer(batch.rollout))
 
 A learner never learns what a machine is; it is given such a function.
@@ -12,29 +12,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
 
 
 def read_rollout(
-    program: Program, vocabulary: Vocabulary, rollout: Rollout, carry: symbolic.Carry | None = None
+    program: Program, event_reader: EventReader, rollout: Rollout, carry: symbolic.Carry | None = None
 ) -> tuple[symbolic.Residual, symbolic.Carry]:
     """What the machine makes of a rollout with the holes left open, and what the next rollout goes on from."""
-    return walk_rollout(program, rollout, read_events(vocabulary, rollout), carry)
+    return walk_rollout(program, rollout, read_events(event_reader, rollout), carry)
 
 
-def read_events(vocabulary: Vocabulary, rollout: Rollout) -> Events:
+def read_events(event_reader: EventReader, rollout: Rollout) -> Events:
     """What happened in a rollout; what proofs could not rely on is refused."""
-    events = vocabulary.read(rollout)
+    events = event_reader.read(rollout)
     if not isinstance(events, Events):
-        returned = f"{type(vocabulary).__name__}.read returned {type(events).__name__}"
+        returned = f"{type(event_reader).__name__}.read returned {type(events).__name__}"
         raise TrajectoryError(f"{returned}; it must return srm.trajectory.Events, as docs/own_task.md shows")
-    _refuse_two_acts(vocabulary.words, events)
+    _refuse_two_acts(event_reader.vocabulary, events)
     return events
 
 
@@ -45,17 +45,17 @@ def walk_rollout(
     return symbolic.read(program, events, rollout.terminated | rollout.truncated, rollout.valid, carry)
 
 
-def _refuse_two_acts(words: Words, events: Events) -> None:
+def _refuse_two_acts(vocabulary: Vocabulary, events: Events) -> None:
     """Proofs take it that at most one act happens at a step; a vocabulary that reads two would make them false."""
-    happened = np.flatnonzero(np.isin(events.event, [i for i, event in enumerate(words.events) if event.act]))
+    happened = np.flatnonzero(np.isin(events.event, [i for i, event in enumerate(vocabulary.events) if event.act]))
     step, env = events.step[happened], events.env[happened]
     together = np.flatnonzero((np.diff(step) == 0) & (np.diff(env) == 0))
     if len(together):
         at = together[0]
-        first, second = (words.events[events.event[i]].name for i in happened[at : at + 2])
+        first, second = (vocabulary.events[events.event[i]].name for i in happened[at : at + 2])
         raise TrajectoryError(
             f"step {step[at]} of env {env[at]}: {first} and {second} happen together, but at most one act happens at a "
-            f"step; in the vocabulary {words.name} declare one of them with `act=False`"
+            f"step; in the vocabulary {vocabulary.name} declare one of them with `act=False`"
         )
 
 
@@ -63,8 +63,8 @@ class OpenPayer:
     """Successive rollouts of the same envs: each is read once with the holes left open, and paid under any assignment. Episodes go
     on across rollouts."""
 
-    def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
-        self.program, self.vocabulary = Program(machine, vocabulary.words), vocabulary
+    def __init__(self, machine: Machine, event_reader: EventReader) -> None:
+        self.program, self.event_reader = Program(machine, event_reader.vocabulary), event_reader
         self.events: Events | None = None  # of the rollout read last, and what the machine makes of them
         self.residual: symbolic.Residual | None = None
         self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
@@ -74,7 +74,7 @@ class OpenPayer:
     def read(self, rollout: Rollout) -> symbolic.Residual:
         """The next rollout; the one that was read last is not read again."""
         if self.residual is None or rollout is not self._rollout:
-            self._rollout, self.events = rollout, read_events(self.vocabulary, rollout)
+            self._rollout, self.events = rollout, read_events(self.event_reader, rollout)
             self.residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
         return self.residual
 
@@ -91,12 +91,12 @@ class Payer:
     def __init__(
         self,
         machine: Machine,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         values: Mapping[str, float] | None = None,
         *,
         outside_constraint: bool = False,
     ) -> None:
-        self.open = OpenPayer(machine, vocabulary)
+        self.open = OpenPayer(machine, event_reader)
         self.assignment = batched.assignment_of(machine, values, outside_constraint=outside_constraint)
 
     def __call__(self, rollout: Rollout) -> batched.Floats:

@@ -9,7 +9,7 @@ from srm.evaluate._native.compiled import CompiledTables
 from srm.evaluate._native.tables import Tables, tables_of
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,14 +17,14 @@ class Program:
     """A machine compiled for a vocabulary; whatever it asks for that the vocabulary lacks is refused when it is made."""
 
     machine: Machine
-    words: Words
+    vocabulary: Vocabulary
 
     def __post_init__(self) -> None:
-        require_words(self.machine, self.words)
+        require_words(self.machine, self.vocabulary)
 
     @cached_property
     def tables(self) -> Tables:
-        return tables_of(self.machine, self.words)
+        return tables_of(self.machine, self.vocabulary)
 
     @cached_property
     def compiled(self) -> CompiledTables:

@@ -37,7 +37,7 @@ from srm.machine.terms import (
     Term,
     Test,
 )
-from srm.machine.words import NOTHING, Words, pack_cell, unpack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, pack_cell, unpack_cell
 from srm.trajectory import Events, Mask
 
 # Differences below this are rounding and count as none: with ?unlock = 0.6 and five moves of 0.12 paid in advance,
@@ -96,7 +96,7 @@ class Walk:
     """One env's way through a machine. Memory of what can still be re-paid is `held`, with its pay beside it."""
 
     machine: Machine
-    words: Words
+    vocabulary: Vocabulary
     assignment: Mapping[str, float]
     node: str = ""
     counts: dict[str, int] = field(default_factory=dict)
@@ -168,20 +168,22 @@ class Walk:
             if isinstance(change, RepayEvery):
                 chosen = [i for i in window if any(event in self.held[i].happened for event in change.events)]
             else:
-                chosen = [i for i in window if _occurs(change.milestone, self.held[i].happened, self.words, happened)]
+                chosen = [
+                    i for i in window if _occurs(change.milestone, self.held[i].happened, self.vocabulary, happened)
+                ]
                 chosen = chosen[-1:]
             changes += [Repaid(index, pay, change) for index in chosen]
         return changes
 
     def _count(self, happened: Mapping[str, Attributes], fired: Rule | None) -> None:
         for counter in self.machine.counters:
-            if any(_occurs(reset, happened, self.words) for reset in counter.resets):
+            if any(_occurs(reset, happened, self.vocabulary) for reset in counter.resets):
                 self.counts[counter.name] = 0
                 continue
             if isinstance(counter.counts, RuleOf):
                 counted = fired is not None and fired.name == counter.counts.name
             else:
-                counted = _occurs(counter.counts, happened, self.words)
+                counted = _occurs(counter.counts, happened, self.vocabulary)
             if counted and (not counter.at or self.node in counter.at):
                 self.counts[counter.name] += 1
 
@@ -214,7 +216,7 @@ class Walk:
             case Always():
                 return True
             case Happens():
-                return _occurs(guard, happened, self.words)
+                return _occurs(guard, happened, self.vocabulary)
             case Compare(left, relation, right):
                 return COMPARE[relation](self.value(left, signals) - self.value(right, signals))
             case Not(inner):
@@ -226,14 +228,17 @@ class Walk:
 
 
 def _occurs(
-    happens: Happens, happened: Mapping[str, Attributes], words: Words, now: Mapping[str, Attributes] | None = None
+    happens: Happens,
+    happened: Mapping[str, Attributes],
+    vocabulary: Vocabulary,
+    now: Mapping[str, Attributes] | None = None,
 ) -> bool:
     if happens.event not in happened:
         return False
-    return all(_passes(test, happened[happens.event], words, now or {}) for test in happens.tests)
+    return all(_passes(test, happened[happens.event], vocabulary, now or {}) for test in happens.tests)
 
 
-def _passes(test: Test, attributes: Attributes, words: Words, now: Mapping[str, Attributes]) -> bool:
+def _passes(test: Test, attributes: Attributes, vocabulary: Vocabulary, now: Mapping[str, Attributes]) -> bool:
     have = attributes[test.attribute]
     match test.value:
         case AttributeOf(event, attribute):
@@ -243,7 +248,7 @@ def _passes(test: Test, attributes: Attributes, words: Words, now: Mapping[str, 
         case "none":
             want = NOTHING
         case word:
-            values = words.attributes[words.attribute_index[test.attribute]].values
+            values = vocabulary.attributes[vocabulary.attribute_index[test.attribute]].values
             assert values is not None
             want = values.index(word)
     if test.relation == "next to":
@@ -257,35 +262,37 @@ def _passes(test: Test, attributes: Attributes, words: Words, now: Mapping[str, 
 Happenings = list[list[dict[str, Attributes]]]  # [T][B]: what happened at each step, by the event's name
 
 
-def happenings(events: Events, words: Words) -> Happenings:
+def happenings(events: Events, vocabulary: Vocabulary) -> Happenings:
     """The events of a rollout step by step, each with the attributes it has."""
     steps: Happenings = [[{} for _ in range(events.envs)] for _ in range(events.steps)]
     for n in range(len(events.step)):
-        event = words.events[int(events.event[n])]
-        attributes = {name: int(events.attributes[n, words.attribute_index[name]]) for name in event.attributes}
+        event = vocabulary.events[int(events.event[n])]
+        attributes = {name: int(events.attributes[n, vocabulary.attribute_index[name]]) for name in event.attributes}
         steps[int(events.step[n])][int(events.env[n])][event.name] = attributes
     return steps
 
 
-def signals_at(events: Events, words: Words, step: int, env: int) -> dict[str, float]:
+def signals_at(events: Events, vocabulary: Vocabulary, step: int, env: int) -> dict[str, float]:
     """What each signal read at a step, by its name."""
-    return {signal.name: float(events.signals[step, env, i]) for i, signal in enumerate(words.signals)}
+    return {signal.name: float(events.signals[step, env, i]) for i, signal in enumerate(vocabulary.signals)}
 
 
-def pay_rollout(walks: list[Walk], words: Words, events: Events, over: Mask, valid: Mask) -> npt.NDArray[np.float64]:
+def pay_rollout(
+    walks: list[Walk], vocabulary: Vocabulary, events: Events, over: Mask, valid: Mask
+) -> npt.NDArray[np.float64]:
     """What each of B walks pays along a rollout, [T, B]; the walks go on where the last rollout left them.
 
     `over` says where an episode ended or ran out of time; steps that are not `valid` are not shown to the machine.
     """
     pay = np.zeros((events.steps, events.envs))
-    happened = happenings(events, words)
+    happened = happenings(events, vocabulary)
     for env, walk in enumerate(walks):
         walk.forget()
         held: list[int] = []  # the rollout's steps that the walk still holds
         for step in range(events.steps):
             if not valid[step, env]:
                 continue
-            walk.step(happened[step][env], signals_at(events, words, step, env), f"step {step} of env {env}")
+            walk.step(happened[step][env], signals_at(events, vocabulary, step, env), f"step {step} of env {env}")
             held.append(step)
             pay[held, env] = walk.pay
             if over[step, env]:

@@ -96,11 +96,13 @@ def read(
 
 def _refuse_misfits(program: Program, events: Events, over: Mask, valid: Mask, carry: Carry) -> None:
     """Refuses what compiled code could not be trusted with: it looks things up by these numbers unchecked."""
-    words = program.words
-    if (events.attributes.shape[1], events.signals.shape[2]) != (len(words.attributes), len(words.signals)):
-        raise TrajectoryError(f"these events were not read with the vocabulary {words.name} of the machine")
-    if events.event.max(initial=-1) >= len(words.events):
-        raise TrajectoryError(f"event {events.event.max()}: the vocabulary {words.name} has {len(words.events)}")
+    vocabulary = program.vocabulary
+    if (events.attributes.shape[1], events.signals.shape[2]) != (len(vocabulary.attributes), len(vocabulary.signals)):
+        raise TrajectoryError(f"these events were not read with the vocabulary {vocabulary.name} of the machine")
+    if events.event.max(initial=-1) >= len(vocabulary.events):
+        raise TrajectoryError(
+            f"event {events.event.max()}: the vocabulary {vocabulary.name} has {len(vocabulary.events)}"
+        )
     if over.shape != (events.steps, events.envs) or valid.shape != over.shape:
         raise TrajectoryError(
             f"ends {over.shape} and real steps {valid.shape} for events of {(events.steps, events.envs)}"

@@ -23,13 +23,13 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.machine.terms import events_of
-from srm.machine.words import NOTHING, Words, unpack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, unpack_cell
 from srm.trajectory import Trajectory, as_rollout
 
 FORMAT = "srm-trace 1"
@@ -106,14 +106,14 @@ class Trace:
     task_reward: float
 
 
-def trace(machine: Machine, vocabulary: Vocabulary, trajectory: Trajectory, values: Mapping[str, float]) -> Trace:
+def trace(machine: Machine, event_reader: EventReader, trajectory: Trajectory, values: Mapping[str, float]) -> Trace:
     """The machine's way along the trajectory under these values of its holes."""
-    words = vocabulary.words
-    require_words(machine, words)
-    events = vocabulary.read(as_rollout([trajectory]))
-    walk, steps = Walk(machine, words, values), []
-    for step, (happened,) in enumerate(happenings(events, words)):
-        signals = signals_at(events, words, step, 0)
+    vocabulary = event_reader.vocabulary
+    require_words(machine, vocabulary)
+    events = event_reader.read(as_rollout([trajectory]))
+    walk, steps = Walk(machine, vocabulary, values), []
+    for step, (happened,) in enumerate(happenings(events, vocabulary)):
+        signals = signals_at(events, vocabulary, step, 0)
         steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
@@ -130,7 +130,7 @@ def _step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes]
     return TracedStep(
         step,
         action,
-        tuple(Happening(event, _in_words(attributes, walk.words)) for event, attributes in happened.items()),
+        tuple(Happening(event, _in_words(attributes, walk.vocabulary)) for event, attributes in happened.items()),
         signals,
         judgement.node,
         judgement.counts,
@@ -166,10 +166,10 @@ def _repayments(then: Walk, judgement: Judgement) -> Iterator[Repayment]:
         yield Repayment(index, then.pay[index], amount_of(then, change.pay, judgement.signals))
 
 
-def _in_words(attributes: Attributes, words: Words) -> dict[str, str]:
+def _in_words(attributes: Attributes, vocabulary: Vocabulary) -> dict[str, str]:
     texts = {}
     for name, value in attributes.items():
-        values = words.attributes[words.attribute_index[name]].values
+        values = vocabulary.attributes[vocabulary.attribute_index[name]].values
         if value != NOTHING:
             texts[name] = str(unpack_cell(value)) if values is None else values[value]
     return texts

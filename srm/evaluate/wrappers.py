@@ -1,7 +1,7 @@
 """A machine as the reward of any Gymnasium environment, in other people's loops.
 
-    SymbolicReward(env, machine, vocabulary)         one environment
-    SymbolicRewardVector(envs, machine, vocabulary)  a vector of them, in any autoreset mode
+    SymbolicReward(env, machine, event_reader)         one environment
+    SymbolicRewardVector(envs, machine, event_reader)  a vector of them, in any autoreset mode
 
 What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
 reward, and `info` tells `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
@@ -29,7 +29,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.domains.envs import observation_of, pose_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
@@ -52,16 +52,16 @@ class _Judges:
     def __init__(
         self,
         machine: Machine,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         values: Mapping[str, float] | None,
         outside_constraint: bool,
         count: int,
     ) -> None:
-        require_words(machine, vocabulary.words)
+        require_words(machine, event_reader.vocabulary)
         assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
         by_name = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
-        self.vocabulary = vocabulary
-        self.walks = [Walk(machine, vocabulary.words, by_name) for _ in range(count)]
+        self.event_reader = event_reader
+        self.walks = [Walk(machine, event_reader.vocabulary, by_name) for _ in range(count)]
         self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
         self.repays = any(rule.hindsight for _, rule, _ in machine.rules)
         if self.repays:
@@ -85,11 +85,11 @@ class _Judges:
             truncated=(truncated & ~terminated)[None],
             valid=valid[None],
         )
-        events, words = self.vocabulary.read(rollout), self.vocabulary.words
-        (happened,) = happenings(events, words)
+        events, vocabulary = self.event_reader.read(rollout), self.event_reader.vocabulary
+        (happened,) = happenings(events, vocabulary)
         judgements: list[Judgement | None] = [None] * len(valid)
         for env in np.flatnonzero(valid).tolist():
-            signals = signals_at(events, words, 0, env)
+            signals = signals_at(events, vocabulary, 0, env)
             judgements[env] = self.walks[env].step(happened[env], signals, f"a step of env {env}")
             if not self.repays:
                 self.walks[env].forget()  # an episode may have any length
@@ -124,7 +124,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self,
         env: gymnasium.Env[Any, Any],
         machine: Machine,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -134,7 +134,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         RecordConstructorArgs.__init__(
             self,
             machine=machine,
-            vocabulary=vocabulary,
+            event_reader=event_reader,
             values=values,
             show_node=show_node,
             outside_constraint=outside_constraint,
@@ -143,7 +143,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         gymnasium.Wrapper.__init__(self, env)
         _expect_discrete(env.action_space)
         self.machine, self._show_node, self._look = machine, show_node, look
-        self._judges = _Judges(machine, vocabulary, values, outside_constraint, 1)
+        self._judges = _Judges(machine, event_reader, values, outside_constraint, 1)
         if show_node:
             self.observation_space = _with_node(env.observation_space, len(machine.nodes))
 
@@ -189,7 +189,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self,
         env: VectorEnv[Any, Any, Any],
         machine: Machine,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -202,7 +202,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
             raise TaskError(f"{env}: does not tell its autoreset mode; set metadata['autoreset_mode']")
         self.machine, self._show_node, self._look = machine, show_node, look or _look
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
-        self._judges = _Judges(machine, vocabulary, values, outside_constraint, env.num_envs)
+        self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)
         self._resetting = np.zeros(env.num_envs, np.bool_)  # envs whose next step is spent on resetting
         if show_node:
             self.single_observation_space = _with_node(env.single_observation_space, len(machine.nodes))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate.payer import OpenPayer
 from srm.infer.project import Floats
@@ -38,9 +38,9 @@ NOTHING = Belief(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)  # before any evide
 class PaysByBelief:
     """Successive rollouts of the same envs, paid by the belief as it is."""
 
-    def __init__(self, machine: Machine, vocabulary: Vocabulary, demonstrated: Rollout) -> None:
-        self.payer = OpenPayer(machine, vocabulary)
-        self.program, self.vocabulary, self.demonstrated = self.payer.program, vocabulary, demonstrated
+    def __init__(self, machine: Machine, event_reader: EventReader, demonstrated: Rollout) -> None:
+        self.payer = OpenPayer(machine, event_reader)
+        self.program, self.event_reader, self.demonstrated = self.payer.program, event_reader, demonstrated
         self.belief = NOTHING
 
     def pay(self, rollout: Rollout) -> np.ndarray:

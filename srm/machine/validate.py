@@ -40,7 +40,7 @@ from srm.machine.terms import (
     number_text,
     parts,
 )
-from srm.machine.words import LARGEST_COORDINATE
+from srm.machine.vocabulary import LARGEST_COORDINATE
 
 RESERVED = frozenset(
     "machine words holes counters counts rule at resets on let start node accept constraint every hole except "

@@ -64,7 +64,7 @@ def record_episodes(
     values, room = machine.values(), MOST_PICTURES
     told = []
     for episode in episodes:
-        traced = trace(machine, task.vocabulary(), episode.trajectory, values)
+        traced = trace(machine, task.event_reader(), episode.trajectory, values)
         shown, room = _within(episode.moments, room)
         told.append(_tell_episode(machine, episode, traced) | tell(shown))
     taken = sorted({action for episode in told for action in episode["actions"]})
@@ -74,7 +74,7 @@ def record_episodes(
         "env_id": task.env_id,
         "machine": machine.name,
         "values": values,
-        "actions": {action: action_name(task.words, action) for action in taken},
+        "actions": {action: action_name(task.vocabulary, action) for action in taken},
         "rules": {label: str(rule) for _, rule, label in machine.rules},
         "episodes": told,
     }
@@ -88,7 +88,7 @@ def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episod
         seed = demonstrations.seeds[index]
         moments = _replayed(task, demonstrations, index) if seed != UNKNOWN_SEED else None
         if moments is None:
-            known = task.words is MINIGRID_WORDS
+            known = task.vocabulary is MINIGRID_WORDS
             moments = [look_through(observation) if known else None for observation in trajectory.observations]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.domains.tasks import Task
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
@@ -81,7 +81,7 @@ class HoleInference:
     ) -> HoleInference:
         forbidden = Forbidden()
         if not allow_farming:
-            constraint, forbidden = unfarmable(machine, constraint, task.vocabulary())
+            constraint, forbidden = unfarmable(machine, constraint, task.event_reader())
         elif posterior.refresh is None:
             # A policy that farms does what was demonstrated far more often than anybody would. Counted as play it turned the signs of what
             # experts with a habit show (KeyCorridor's ?close from 1.3 to -0.1, three seeds of three).
@@ -94,27 +94,27 @@ class HoleInference:
         return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
 
     def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
-        vocabulary, demonstrated = self.task.vocabulary(), self.demonstrations.as_rollout()
+        event_reader, demonstrated = self.task.event_reader(), self.demonstrations.as_rollout()
         if self.way != "algorithm1":  # refused before a run begins
-            demonstrated_side(Program(self.machine, vocabulary.words), vocabulary, demonstrated)
+            demonstrated_side(Program(self.machine, event_reader.vocabulary), event_reader, demonstrated)
         if self.way == "posterior":
             return LivePosterior(
                 self.machine,
                 self.constraint,
                 self.forbidden,
-                vocabulary,
+                event_reader,
                 demonstrated,
                 self.posterior,
                 self.seed,
                 Tape(envs, steps),
             )
         if self.way != "algorithm1":
-            return FixedHoles(self.way, self.machine, self.constraint, vocabulary, demonstrated, self.seed)
+            return FixedHoles(self.way, self.machine, self.constraint, event_reader, demonstrated, self.seed)
         problem = InferenceProblem.of(
-            self.machine, self.constraint, vocabulary, self.demonstrations, actions, self.algorithm1, self.seed
+            self.machine, self.constraint, event_reader, self.demonstrations, actions, self.algorithm1, self.seed
         )
         two_cores = (cores or len(os.sched_getaffinity(0))) > 1
-        return (BackgroundInference if two_cores else InlineInference)(problem, vocabulary)
+        return (BackgroundInference if two_cores else InlineInference)(problem, event_reader)
 
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
@@ -132,12 +132,12 @@ class HoleInference:
             return Outcome(
                 drawn.values,
                 spreads,
-                store.to_json(drawn, self.task.vocabulary(), self.demonstrations.trajectories),
+                store.to_json(drawn, self.task.event_reader(), self.demonstrations.trajectories),
                 store.draws_bytes(drawn),
             )
-        program, vocabulary = Program(self.machine, self.task.words), self.task.vocabulary()
-        demonstrated = exercised(read_rollout(program, vocabulary, holes.demonstrated)[0], holes.belief.mode)
-        played = exercised(read_rollout(program, vocabulary, play)[0], holes.belief.mode)
+        program, event_reader = Program(self.machine, self.task.vocabulary), self.task.event_reader()
+        demonstrated = exercised(read_rollout(program, event_reader, holes.demonstrated)[0], holes.belief.mode)
+        played = exercised(read_rollout(program, event_reader, play)[0], holes.belief.mode)
         drawn_q = summarise_q(
             self.machine, self.constraint, holes.belief, demonstrated, played, stream(self.seed, "posterior")
         )
@@ -176,11 +176,11 @@ class Outcome:
 
 
 def check_solution(
-    machine: Machine, vocabulary: Vocabulary, values: Floats, demonstrated: Rollout, played: Rollout, discount: float
+    machine: Machine, event_reader: EventReader, values: Floats, demonstrated: Rollout, played: Rollout, discount: float
 ) -> Solution | None:
     """The condition under one assignment [H]; None: no episode of the policy came to its end."""
-    program = Program(machine, vocabulary.words)
-    sides = [EvidenceSide.of(program, vocabulary, rollout) for rollout in (demonstrated, played)]
+    program = Program(machine, event_reader.vocabulary)
+    sides = [EvidenceSide.of(program, event_reader, rollout) for rollout in (demonstrated, played)]
     if not all(side.whole.any() for side in sides):
         return None
     paid = [side.pay(values[None])[0] for side in sides]

@@ -136,7 +136,7 @@ class InferredPay:
         writer.text(POSTERIOR, as_json(outcome.posterior))
         if outcome.draws is not None:
             write_bytes(writer.folder / DRAWS, outcome.draws)
-        checked = check(concrete, self.task.words, constraint.name if constraint else NO_CONSTRAINT)
+        checked = check(concrete, self.task.vocabulary, constraint.name if constraint else NO_CONSTRAINT)
         writer.text(CHECK, as_json(checked.as_json()))
 
         # The policy
@@ -163,5 +163,5 @@ class InferredPay:
 
     def _check_solution(self, values: Floats, play: Play) -> Solution | None:
         """The paper's condition under these values."""
-        discount, vocabulary = self.learning.learning.ppo.discount, self.task.vocabulary()
-        return check_solution(self.machine, vocabulary, values, self.holes.demonstrated, play.rollout, discount)
+        discount, event_reader = self.learning.learning.ppo.discount, self.task.event_reader()
+        return check_solution(self.machine, event_reader, values, self.holes.demonstrated, play.rollout, discount)

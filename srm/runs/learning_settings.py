@@ -104,12 +104,14 @@ def read_inputs(learning: Learning, given: Given | None = None) -> tuple[Machine
     learning.learning.refuse_idle_parts()
     given = given or Given()
     task = given.task or find_task(learning.task)
-    machine = given.machine or find_machine(learning.machine or _first_machine(task), {task.words.name: task.words})
+    machine = given.machine or find_machine(
+        learning.machine or _first_machine(task), {task.vocabulary.name: task.vocabulary}
+    )
     machine = machine.opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
     learning.learning.refuse_cloning()
-    refuse_unfit(machine, task.words, learning.constraint)
+    refuse_unfit(machine, task.vocabulary, learning.constraint)
     return machine, given.demonstrations or demos.choose(task, learning.demos, learning.count)
 
 

@@ -100,7 +100,7 @@ def read_inputs(asked: Inference) -> Inputs:
     machine = machine.opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-    refuse_unfit(machine, task.words, asked.constraint)
+    refuse_unfit(machine, task.vocabulary, asked.constraint)
     for folder in asked.play:
         policy_file(folder)  # refused if there is none
     constraint = None if asked.constraint == NO_CONSTRAINT else machine.constraint(asked.constraint)
@@ -117,14 +117,14 @@ def _task_and_machine(asked: Inference) -> tuple[Task, Machine]:
         task = find_task(name)
         if asked.machine is None and not task.machines:
             raise MachineError(f"task {task.name} has no machine of its own; name one with --machine FILE")
-        return task, find_machine(asked.machine or task.machines[0], {task.words.name: task.words})
+        return task, find_machine(asked.machine or task.machines[0], {task.vocabulary.name: task.vocabulary})
     _refuse_unknown(name)
     if asked.machine is not None:
         raise SettingError(
             f"{name} is a machine, so --machine would change nothing; leave it out, or name a task first"
         )
     task = _task_of(asked)
-    return task, find_machine(name, {task.words.name: task.words})
+    return task, find_machine(name, {task.vocabulary.name: task.vocabulary})
 
 
 def _task_names() -> list[str]:
@@ -171,7 +171,7 @@ def infer_holes(asked: Inference, inputs: Inputs) -> Posterior:
     return infer(
         inputs.machine,
         inputs.constraint,
-        inputs.task.vocabulary(),
+        inputs.task.event_reader(),
         demonstrated,
         plays,
         asked.posterior,
@@ -196,7 +196,7 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     """Everything but the page."""
     refuse_taken(folder, resumable=False)
     demonstrations = inputs.demonstrations
-    summary = to_json(posterior, inputs.task.vocabulary(), demonstrations.trajectories)
+    summary = to_json(posterior, inputs.task.event_reader(), demonstrations.trajectories)
     texts = {
         CONFIG: config_json(
             {"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id, stepped_by(inputs.task))}

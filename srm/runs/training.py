@@ -94,7 +94,7 @@ class FixedPay:
         demonstrations: Demonstrations | None,
     ) -> None:
         self.learner = learner
-        self.payer = None if machine is None else Payer(machine, task.vocabulary())
+        self.payer = None if machine is None else Payer(machine, task.event_reader())
         self.imitation = _imitation(training, learner, demonstrations) if training.reward in IMITATING else None
         self.pay: Pay = self.imitation or (task_pay if self.payer is None else self._machine_pay)
 
@@ -190,7 +190,7 @@ def refuse_idle_flags(training: Training) -> None:
 
 def _machine(training: Training, task: Task, given: Machine | None) -> Machine:
     """What pays, with every hole filled."""
-    machine = given or find_machine(training.reward, {task.words.name: task.words})
+    machine = given or find_machine(training.reward, {task.vocabulary.name: task.vocabulary})
     if training.holes == "written":
         machine.values()  # refused if one is missing
     elif not machine.holes:
@@ -198,5 +198,5 @@ def _machine(training: Training, task: Task, given: Machine | None) -> Machine:
     else:
         constraint = None if training.constraint == NO_CONSTRAINT else machine.constraint(training.constraint)
         machine = held_to(filled(machine.opened(), constraint, training.holes, training.draw), constraint)
-    refuse_unfit(machine, task.words, NO_CONSTRAINT)  # values are all that counts here
+    refuse_unfit(machine, task.vocabulary, NO_CONSTRAINT)  # values are all that counts here
     return machine

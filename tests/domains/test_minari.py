@@ -84,7 +84,7 @@ def foreign(ready: Demonstrations, *, seeds: bool) -> None:
 def test_a_dataset_without_places_has_its_way_reckoned(ready: Demonstrations) -> None:
     foreign(ready, seeds=False)
     back = import_minari("others/maze-v0", TASK)
-    before, after = (TASK.vocabulary().read(found.as_rollout()) for found in (ready, back))
+    before, after = (TASK.event_reader().read(found.as_rollout()) for found in (ready, back))
     assert np.array_equal(before.event, after.event)
     assert np.array_equal(before.step, after.step)
 

@@ -33,7 +33,7 @@ def test_the_driver_reaches_the_flag_without_a_reward_above_0(demos: Demonstrati
 
 def test_the_signal_is_the_height_that_gymnasium_draws(demos: Demonstrations) -> None:
     rollout = demos.as_rollout()
-    events = MOUNTAIN_CAR.vocabulary().read(rollout)
+    events = MOUNTAIN_CAR.event_reader().read(rollout)
     *envs, _ = (env.unwrapped.state[0] for env in replay(demos, 0, MOUNTAIN_CAR.environment))
     car = MOUNTAIN_CAR.environment(MOUNTAIN_CAR.env_id).unwrapped
     expected = car._height(np.array(envs[1:]))  # type: ignore[attr-defined]
@@ -42,7 +42,7 @@ def test_the_signal_is_the_height_that_gymnasium_draws(demos: Demonstrations) ->
 
 
 def test_the_flag_is_reached_once_at_the_end(demos: Demonstrations) -> None:
-    events = MOUNTAIN_CAR.vocabulary().read(demos.as_rollout())
+    events = MOUNTAIN_CAR.event_reader().read(demos.as_rollout())
     assert events.env.tolist() == [0, 1, 2]
     assert events.step.tolist() == [episode.steps - 1 for episode in demos.trajectories]
 
@@ -62,10 +62,10 @@ def test_training_worlds_are_scaled_and_end_at_the_flag() -> None:
     assert np.abs(rollout.observations).max() <= 1
     assert np.abs(rollout.observations[..., 1]).max() > 0.5, "raw velocities are 0.07 at most"
     assert rollout.terminated.any(axis=0).all()
-    assert len(MOUNTAIN_CAR.vocabulary().read(rollout)) == rollout.terminated.sum()
+    assert len(MOUNTAIN_CAR.event_reader().read(rollout)) == rollout.terminated.sum()
 
 
 def test_the_machine_has_a_hole_in_a_guard() -> None:
-    machine = load(ROOT / "examples" / "mountain_car.srm", {MOUNTAIN_CAR.words.name: MOUNTAIN_CAR.words})
+    machine = load(ROOT / "examples" / "mountain_car.srm", {MOUNTAIN_CAR.vocabulary.name: MOUNTAIN_CAR.vocabulary})
     assert machine.hole_names == ("flag", "enough", "progress", "time")
     assert "height > ?enough" in str(machine)

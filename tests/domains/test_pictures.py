@@ -29,15 +29,15 @@ def ready() -> Demonstrations:
 
 
 def test_captions_tell_the_story_in_order(ready: Demonstrations) -> None:
-    told = [line.split()[0] for lines in captions(TASK.vocabulary(), ready.trajectories[0]) for line in lines]
+    told = [line.split()[0] for lines in captions(TASK.event_reader(), ready.trajectories[0]) for line in lines]
     assert told == ["open_door", "pick_up_key", "unlock_door", "see_target", "drop_key", "pick_up_target"]
 
 
 def test_a_caption_names_colours_and_cells(ready: Demonstrations) -> None:
     trajectory = ready.trajectories[0]
-    told = captions(TASK.vocabulary(), trajectory)
+    told = captions(TASK.event_reader(), trajectory)
     assert told[-1] == ["pick_up_target blue (5, 3)"]
-    assert action_name(TASK.words, int(trajectory.actions[-1])) == "pickup"
+    assert action_name(TASK.vocabulary, int(trajectory.actions[-1])) == "pickup"
 
 
 def test_seeing_is_told_again_when_it_begins_again(ready: Demonstrations) -> None:
@@ -49,7 +49,7 @@ def test_seeing_is_told_again_when_it_begins_again(ready: Demonstrations) -> Non
     twice = replace(
         whole, observations=observations, actions=actions, poses=whole.poses[-4:], task_reward=whole.task_reward[-3:]
     )
-    told = captions(TASK.vocabulary(), twice)
+    told = captions(TASK.event_reader(), twice)
     assert [[line.split()[0] for line in lines] for lines in told] == [
         ["see_target"],
         [],

@@ -15,7 +15,7 @@ from srm.errors import TaskError
 
 OWN = replace(FAMILIES["doorkey"], name="own", env_id="MiniGrid-DoorKey-5x5-v0")
 NUMBER = 3
-WORDLESS = replace(OWN, vocabulary=object)  # type: ignore[arg-type]
+WORDLESS = replace(OWN, event_reader=object)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_every_environment_has_a_name_of_its_own() -> None:
         ("nowhere.at.all:task", "No module named 'nowhere'"),
         ("tests.domains.test_tasks:absent", "has no attribute 'absent'"),
         ("tests.domains.test_tasks:NUMBER", "is a int, expected a srm.domains.tasks.Task"),
-        ("tests.domains.test_tasks:WORDLESS", "its vocabulary has not the task's `words`"),
+        ("tests.domains.test_tasks:WORDLESS", "its event reader has not the task's `vocabulary`"),
         (":x", "it is PACKAGE.MODULE:NAME"),
     ],
 )
@@ -73,7 +73,7 @@ def test_the_parts_of_a_task_fit_together(task: srm.domains.tasks.Task) -> None:
     library = Path(srm.machine.__file__).parent / "library"
     assert all((library / f"{machine}.srm").is_file() for machine in task.machines)
     assert task.env_id in ENVIRONMENTS[task.name]
-    assert task.vocabulary().words is task.words
+    assert task.event_reader().vocabulary is task.vocabulary
     envs = task.make_envs(2, seed=0)
     assert envs.env_id == task.env_id
     envs.close()

@@ -28,7 +28,7 @@ from srm.machine.terms import (
     Term,
     Test,
 )
-from srm.machine.words import NOTHING, pack_cell
+from srm.machine.vocabulary import NOTHING, pack_cell
 from srm.trajectory import Events
 from tests.machines import GRID, WORDS, Stream
 

@@ -15,7 +15,7 @@ from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Walk, pay_rollout
 from srm.machine.model import Machine
-from srm.machine.words import NOTHING, Words, pack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, pack_cell
 from srm.trajectory import Events, Rollout, Trajectory
 
 Script = Sequence[str]  # the events of each step, separated by `;` where there are several
@@ -23,27 +23,27 @@ Script = Sequence[str]  # the events of each step, separated by `;` where there 
 _EVENT = re.compile(r"(?P<event>\w+)(?: (?P<colour>[a-z]+))?(?: \((?P<x>\d+), (?P<y>\d+)\))?")
 
 
-def events_of(script: Script, words: Words = MINIGRID_WORDS) -> Events:
+def events_of(script: Script, vocabulary: Vocabulary = MINIGRID_WORDS) -> Events:
     """One env in which this happens, and nothing is seen or read besides."""
     rows = []
     for step, text in enumerate(script):
         told = [_EVENT.fullmatch(event.strip()) for event in text.split(";") if event.strip()]
-        rows += sorted((step, 0, *_occurrence(match, words)) for match in told if match)
+        rows += sorted((step, 0, *_occurrence(match, vocabulary)) for match in told if match)
         assert all(told), text
-    table = np.array(rows, np.int32).reshape(len(rows), 3 + len(words.attributes))
-    signals = np.zeros((len(script), 1, len(words.signals)))
+    table = np.array(rows, np.int32).reshape(len(rows), 3 + len(vocabulary.attributes))
+    signals = np.zeros((len(script), 1, len(vocabulary.signals)))
     event = table[:, 2].astype(np.int16)
     return Events(len(script), 1, table[:, 0], table[:, 1], event, table[:, 3:], signals)
 
 
-def _occurrence(match: re.Match[str], words: Words) -> tuple[int, ...]:
+def _occurrence(match: re.Match[str], vocabulary: Vocabulary) -> tuple[int, ...]:
     found = []
-    for attribute in words.attributes:
+    for attribute in vocabulary.attributes:
         if attribute.values is None:
             found.append(NOTHING if match["x"] is None else pack_cell(int(match["x"]), int(match["y"])))
         else:
             found.append(NOTHING if match["colour"] is None else attribute.values.index(match["colour"]))
-    return (words.event_index[match["event"]], *found)
+    return (vocabulary.event_index[match["event"]], *found)
 
 
 def pay_of(
@@ -73,7 +73,7 @@ class Told:
     """A vocabulary that reads these events in any rollout of their length."""
 
     events: Events
-    words: Words = MINIGRID_WORDS
+    vocabulary: Vocabulary = MINIGRID_WORDS
 
     def read(self, rollout: Rollout) -> Events:
         assert rollout.steps == self.events.steps

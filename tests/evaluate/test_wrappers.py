@@ -22,7 +22,7 @@ from srm.errors import AssignmentError, MachineError, TaskError
 from srm.evaluate.payer import Payer
 from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewardVector
 from srm.machine.language.parse import find_machine, parse
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
 from tests.evaluate.scripts import events_of, pay_of
 
@@ -71,7 +71,7 @@ class Say(gymnasium.Env[Any, Any]):
 class Heard:
     """What was said is what happened."""
 
-    words: Words = MINIGRID_WORDS
+    vocabulary: Vocabulary = MINIGRID_WORDS
 
     def read(self, rollout: Rollout) -> Events:
         found = []
@@ -176,8 +176,8 @@ def test_hindsight_warns_and_gives_the_corrected_pay_at_the_end() -> None:
 
 def test_an_expert_in_minigrid_is_paid_what_the_batched_evaluator_pays() -> None:
     task = find_task("keycorridor")
-    machine, vocabulary = find_machine("keycorridor_revised"), task.vocabulary()
-    env = SymbolicReward(ShowPose(gymnasium.make("MiniGrid-KeyCorridorS3R1-v0")), machine, vocabulary)
+    machine, event_reader = find_machine("keycorridor_revised"), task.event_reader()
+    env = SymbolicReward(ShowPose(gymnasium.make("MiniGrid-KeyCorridorS3R1-v0")), machine, event_reader)
     seen, _ = env.reset(seed=3)
     assert task.expert is not None
     actions = task.expert(env) or []
@@ -189,7 +189,7 @@ def test_an_expert_in_minigrid_is_paid_what_the_batched_evaluator_pays() -> None
     nothing = np.zeros_like(terminated)
     rewards = np.zeros(terminated.shape, np.float32)
     rollout = Rollout(observations, np.array(actions)[:, None], poses, rewards, terminated, nothing, ~nothing)
-    expected = Payer(machine, vocabulary)(rollout)[:, 0]
+    expected = Payer(machine, event_reader)(rollout)[:, 0]
     assert [step[1] for step in steps] == pytest.approx(expected.tolist())
     assert expected.sum() == pytest.approx(1.6)
 
@@ -310,7 +310,7 @@ def test_a_vector_pays_what_the_batched_evaluator_pays(
 
     row, model = find_task(task), find_machine(machine)
     vector = SyncVectorEnv([make] * 3, autoreset_mode=mode)
-    env = SymbolicRewardVector(vector, model, row.vocabulary())
+    env = SymbolicRewardVector(vector, model, row.event_reader())
     policy = Steered(vector, row, seed=1)
     env.reset(seed=[5, 6, 7])
     policy.begin(range(3))
@@ -327,7 +327,7 @@ def test_a_vector_pays_what_the_batched_evaluator_pays(
     envs._seed = [5, 6, 7]  # type: ignore[assignment]
     rollout = gather(*envs.reset(), actions, [envs.step(row) for row in actions])
     assert rollout.terminated.sum() > 2
-    np.testing.assert_allclose(np.array(paid), Payer(model, row.vocabulary())(rollout), atol=1e-12)
+    np.testing.assert_allclose(np.array(paid), Payer(model, row.event_reader())(rollout), atol=1e-12)
 
 
 # What does not fit

@@ -55,7 +55,7 @@ def write_run(
     save(shown, folder / "demonstrations.npz")
     writer.text("learnt.srm", str(learnt))
     writer.text("posterior.json", json.dumps(_posterior(learnt)))
-    writer.text("check.json", json.dumps(check(learnt, row.words).as_json()))
+    writer.text("check.json", json.dumps(check(learnt, row.vocabulary).as_json()))
     rng = stream(0, "a policy that plays at random")
     played = record_episodes(row, learnt, shown, lambda observations: int(rng.integers(6)), episodes, seed=5)
     writer.text("episodes.json", json.dumps(played))

@@ -19,7 +19,7 @@ from srm.domains.tasks import Task, find_task
 from srm.evaluate.trace import trace
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.words import Event, Signal, Words
+from srm.machine.vocabulary import Event, Signal, Vocabulary
 from srm.runs import episodes as module
 from srm.runs.episodes import record_episodes
 from srm.seeding import stream
@@ -104,7 +104,7 @@ def test_a_view_shows_what_is_carried_in_hand_and_not_on_the_floor():
 
 def test_what_is_told_of_an_episode_is_what_the_trace_says(told, task, machine, shown):
     for episode, trajectory in zip(told["episodes"], shown.trajectories, strict=False):
-        traced = trace(machine, task.vocabulary(), trajectory, machine.values())
+        traced = trace(machine, task.event_reader(), trajectory, machine.values())
         assert episode["pay"] == pytest.approx(traced.pay)
         assert episode["return"] == pytest.approx(trajectory.total_reward, rel=1e-5)
         fired = {entry["step"]: entry["rule"] for entry in episode["trace"] if "rule" in entry}
@@ -190,7 +190,9 @@ class Lamp(gymnasium.Env):
 
 
 class LampWords:
-    words = Words("lamp", (Event("brighter", "turns the lamp up"),), signals=(Signal("level", "its brightness"),))
+    vocabulary = Vocabulary(
+        "lamp", (Event("brighter", "turns the lamp up"),), signals=(Signal("level", "its brightness"),)
+    )
 
     def read(self, rollout: Rollout) -> Events:
         step, env = np.nonzero((rollout.actions == 1) & rollout.valid)
@@ -213,7 +215,7 @@ LAMP = parse("machine lamp\nholes ?up = 0.5\nstart dim\n    brighter // ?up * le
 
 def lamp_task(render_mode: str | None) -> Task:
     return Task(
-        name="lamp", meaning="light it", env_id="Lamp", words=LampWords.words, vocabulary=LampWords, machines=(),
+        name="lamp", meaning="light it", env_id="Lamp", vocabulary=LampWords.vocabulary, event_reader=LampWords, machines=(),
         expert=lambda env: [1, 1, 1, 1], frames=0, environment=lambda env_id: Lamp(render_mode),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ def test_totals_are_those_of_whole_episodes_discounted_and_not() -> None:
     machine = parse("machine m\nwords minigrid\nholes ?goal\nstart s\n  reach_goal // ?goal -> end\naccept end\n")
     shown = demonstrations("DoorKey-5x5", 3)
     idle = random_rollouts(TASK, rollouts=1, steps=600, envs=2)[0]
-    solution = check_solution(machine, TASK.vocabulary(), np.ones(1), shown.as_rollout(), idle, 0.9)
+    solution = check_solution(machine, TASK.event_reader(), np.ones(1), shown.as_rollout(), idle, 0.9)
     assert solution is not None
     assert solution.plain.demonstrations == Earned(1.0, 0.0, 3)
     expected = np.mean([0.9 ** (trajectory.steps - 1) for trajectory in shown.trajectories])

@@ -41,13 +41,13 @@ def test_every_command_that_ships_can_be_parsed(suite: Suite) -> None:
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) -> None:
     for line in suite.curves.values():
-        words = find_task(line.task).words
+        vocabulary = find_task(line.task).vocabulary
         named = line.value("--machine") or line.value("--reward", "task")
         if line.verb == "learn" and not line.value("--machine"):
             named = find_task(line.task).machines[0]
         if named in ("task", "gail", "gan_gcl") or line.needs:
             continue
-        machine = find_machine(named, {words.name: words})
+        machine = find_machine(named, {vocabulary.name: vocabulary})
         if line.value("--constraint", "none") != "none":
             machine.constraint(line.value("--constraint"))
         if line.verb == "learn":

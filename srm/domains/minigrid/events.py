@@ -35,7 +35,7 @@ from srm.domains.minigrid.vocabulary import (
     Target,
 )
 from srm.errors import TaskError
-from srm.machine.words import NOTHING, Words, pack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, pack_cell
 from srm.trajectory import Events, Rollout
 
 _INDEX = MINIGRID_WORDS.event_index
@@ -60,7 +60,7 @@ class MiniGrid:
         self._to_take()
 
     @property
-    def words(self) -> Words:
+    def vocabulary(self) -> Vocabulary:
         return MINIGRID_WORDS
 
     def read(self, rollout: Rollout) -> Events:

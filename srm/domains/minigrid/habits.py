@@ -163,12 +163,12 @@ class Demonstrator:
 
 def record_with(task: Task, count: int, seed: int, *, habit: str | None = None, noise: float = 0.0) -> Demonstrations:
     """`count` episodes of MiniGrid's planner with a habit, with noise, or with both."""
-    vocabulary = task.vocabulary()
-    if not isinstance(vocabulary, MiniGrid):
+    event_reader = task.event_reader()
+    if not isinstance(event_reader, MiniGrid):
         raise TaskError(f"{task.name}: habits and noise are of MiniGrid's planner; record it without them")
     if habit is not None and habit not in HABITS:
         raise TaskError(f"there is no habit {habit}{near(habit, HABITS) or '; choose one of ' + ', '.join(HABITS)}")
-    demonstrator = Demonstrator(vocabulary.target, HABITS[habit] if habit is not None else None, noise)
+    demonstrator = Demonstrator(event_reader.target, HABITS[habit] if habit is not None else None, noise)
     demonstrations = record(replace(task, expert=demonstrator), count, seed)
     if demonstrator.habit is not None and demonstrator.detours == 0:
         raise TaskError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from srm.errors import TaskError, near
-from srm.machine.words import VOCABULARIES, Attribute, Balance, Event, Words
+from srm.machine.vocabulary import VOCABULARIES, Attribute, Balance, Event, Vocabulary
 
 EMPTY, WALL, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA = range(1, 10)  # types of a cell; 0 is not seen
 OPEN, CLOSED, LOCKED = 0, 1, 2  # states of a door
@@ -57,7 +57,7 @@ BALANCES = (
     Balance(("pick_up_target",), most=1),  # ends the episode
 )
 
-MINIGRID_WORDS = Words("minigrid", EVENTS, ATTRIBUTES, (), BALANCES)
+MINIGRID_WORDS = Vocabulary("minigrid", EVENTS, ATTRIBUTES, (), BALANCES)
 VOCABULARIES[MINIGRID_WORDS.name] = MINIGRID_WORDS
 
 

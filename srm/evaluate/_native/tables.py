@@ -22,7 +22,7 @@ from srm.evaluate._native.dynamic import find_dynamic
 from srm.machine.affine import Form, add, scale
 from srm.machine.model import Counter, Machine, RepayEvery, RepayLast, Rule, RuleOf
 from srm.machine.terms import And, AttributeOf, Cell, Compare, Guard, Happens, Not, Or, needs_event
-from srm.machine.words import NOTHING, Words, pack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, pack_cell
 
 Array = npt.NDArray[Any]
 
@@ -125,8 +125,8 @@ class _Lists:
 
 
 class _Compiler:
-    def __init__(self, machine: Machine, words: Words) -> None:
-        self.machine, self.words = machine, words
+    def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
+        self.machine, self.vocabulary = machine, vocabulary
         self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
         self.holes = {name: index for index, name in enumerate(machine.hole_names)}
         self.counters = {counter.name: index for index, counter in enumerate(machine.counters)}
@@ -149,7 +149,7 @@ class _Compiler:
             hole = NONE if monomial.hole is None else self.holes[monomial.hole]
             moving = tuple(self.dynamic[c] for c in monomial.counters if c in self.dynamic)
             still = [self.counters[c] for c in monomial.counters if c not in self.dynamic]
-            still += [-1 - self.words.signal_index[s] for s in monomial.signals]
+            still += [-1 - self.vocabulary.signal_index[s] for s in monomial.signals]
             grouped.setdefault((hole, moving), []).append((float(coefficient), still))
         groups = []
         for (hole, moving), monomials in grouped.items():
@@ -165,16 +165,16 @@ class _Compiler:
             event, value = CONSTANT, NOTHING
             match test.value:
                 case AttributeOf(other, attribute):
-                    event, value = self.words.event_index[other], self.words.attribute_index[attribute]
+                    event, value = self.vocabulary.event_index[other], self.vocabulary.attribute_index[attribute]
                 case Cell(x, y):
                     value = pack_cell(x, y)
                 case str(word) if word != "none":
-                    values = self.words.attributes[self.words.attribute_index[test.attribute]].values
+                    values = self.vocabulary.attributes[self.vocabulary.attribute_index[test.attribute]].values
                     assert values is not None
                     value = values.index(word)
-            rows.append((self.words.attribute_index[test.attribute], TEST[test.relation], value, event))
+            rows.append((self.vocabulary.attribute_index[test.attribute], TEST[test.relation], value, event))
         self.tests.add(rows)
-        self.happen_events.append(self.words.event_index[happens.event])
+        self.happen_events.append(self.vocabulary.event_index[happens.event])
         return len(self.happen_events) - 1
 
     def guard(self, guard: Guard) -> list[tuple[int, int]]:
@@ -212,7 +212,7 @@ class _Compiler:
             "nodes": len(self.nodes),
             "rules": len(rules),
             "counters": len(self.counters),
-            "events": len(self.words.events),
+            "events": len(self.vocabulary.events),
             "relevant": self.event_mask(self.machine.events),
             "repayable": self.event_mask(self.machine.repaid_events),
         }
@@ -287,7 +287,7 @@ class _Compiler:
         }
 
     def since(self, rule: Rule) -> int:
-        return self.words.event_index[rule.hindsight.since] if rule.hindsight and rule.hindsight.since else NONE
+        return self.vocabulary.event_index[rule.hindsight.since] if rule.hindsight and rule.hindsight.since else NONE
 
     def change(self, change: RepayEvery | RepayLast) -> tuple[int, int, int]:
         form = self.form(self.machine.form(change.pay))
@@ -298,13 +298,13 @@ class _Compiler:
     def needed(self, guard: Guard) -> int:
         parts_of_all = guard.guards if isinstance(guard, And) else (guard,)
         events = [part.event for part in parts_of_all if isinstance(part, Happens)]
-        return self.words.event_index[events[0]] if events else NONE
+        return self.vocabulary.event_index[events[0]] if events else NONE
 
     def events(self, names: Iterable[str]) -> list[int]:
-        return [self.words.event_index[name] for name in names]
+        return [self.vocabulary.event_index[name] for name in names]
 
     def event_mask(self, names: Iterable[str]) -> Array:
-        mask = np.zeros(len(self.words.events), np.bool_)
+        mask = np.zeros(len(self.vocabulary.events), np.bool_)
         mask[self.events(names)] = True
         return mask
 
@@ -320,6 +320,6 @@ def _ints(items: Iterable[int]) -> Array:
     return np.array(list(items), np.int32)
 
 
-def tables_of(machine: Machine, words: Words) -> Tables:
+def tables_of(machine: Machine, vocabulary: Vocabulary) -> Tables:
     """The machine as tables. It must use only words the vocabulary has."""
-    return _Compiler(machine, words).tables()
+    return _Compiler(machine, vocabulary).tables()

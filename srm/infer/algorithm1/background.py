@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
 from srm.infer.belief import PaysByBelief
@@ -42,8 +42,8 @@ work(int(sys.argv[1]))
 class InlineInference(PaysByBelief):
     """Everything in this process."""
 
-    def __init__(self, problem: InferenceProblem, vocabulary: Vocabulary) -> None:
-        super().__init__(problem.machine, vocabulary, problem.demonstrated)
+    def __init__(self, problem: InferenceProblem, event_reader: EventReader) -> None:
+        super().__init__(problem.machine, event_reader, problem.demonstrated)
         self._concretizer = Concretizer(problem)
         self.belief = self._concretizer.belief()
         self._losses: dict[str, float] = {}
@@ -71,8 +71,8 @@ class InlineInference(PaysByBelief):
 class BackgroundInference(PaysByBelief):
     """f and q learn in a process of their own."""
 
-    def __init__(self, problem: InferenceProblem, vocabulary: Vocabulary) -> None:
-        super().__init__(problem.machine, vocabulary, problem.demonstrated)
+    def __init__(self, problem: InferenceProblem, event_reader: EventReader) -> None:
+        super().__init__(problem.machine, event_reader, problem.demonstrated)
         self._pipe, other_end = Pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", START, str(other_end.fileno()), *sys.path],

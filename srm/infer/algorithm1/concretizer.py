@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_events, walk_rollout
@@ -36,7 +36,7 @@ from srm.infer.hole_uses import guard_holes
 from srm.infer.project import Floats, Polytope
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 from srm.rl.learner import Means, load_weights
 from srm.rl.optimise import Optimiser
 from srm.seeding import stream
@@ -57,7 +57,7 @@ class InferenceProblem:
 
     machine: Machine
     constraint: Constraint | None
-    words: Words
+    vocabulary: Vocabulary
     demonstrated: Rollout
     events: Events  # of the demonstrations
     actions: int  # how many the envs offer
@@ -68,15 +68,17 @@ class InferenceProblem:
     def of(
         machine: Machine,
         constraint: Constraint | None,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         demonstrations: Demonstrations,
         actions: int,
         config: ConcretizerConfig,
         seed: int,
     ) -> InferenceProblem:
         demonstrated = demonstrations.as_rollout()
-        events = read_events(vocabulary, demonstrated)
-        return InferenceProblem(machine, constraint, vocabulary.words, demonstrated, events, actions, config, seed)
+        events = read_events(event_reader, demonstrated)
+        return InferenceProblem(
+            machine, constraint, event_reader.vocabulary, demonstrated, events, actions, config, seed
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,7 @@ class Concretizer:
 
     def __init__(self, problem: InferenceProblem) -> None:
         machine, config, seed = problem.machine, problem.config, problem.seed
-        self.program, self.config, self.seed = Program(machine, problem.words), config, seed
+        self.program, self.config, self.seed = Program(machine, problem.vocabulary), config, seed
         self.demonstrated = problem.demonstrated
         shape = self.demonstrated.observations.shape[2:]
         self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import expit
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate import batched
 from srm.infer.belief import Belief, PaysByBelief
@@ -98,16 +98,16 @@ class FixedHoles(PaysByBelief):
         way: str,
         machine: Machine,
         constraint: Constraint | None,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         demonstrated: Rollout,
         seed: int,
     ) -> None:
-        super().__init__(machine, vocabulary, demonstrated)
+        super().__init__(machine, event_reader, demonstrated)
         self._way, self.machine, self.constraint, self._seed = way, machine, constraint, seed
 
     def add(self, play: Play) -> None:
         """Finds the values from demonstrations and this play."""
-        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, (play,))
+        evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, (play,))
         prior = Prior.of(self.machine, self.constraint)
         walkers = prior_walkers(prior, 1, PRIOR_DRAWS, stream(self._seed, "prior"))
         values = WAYS[self._way](evidence, prior.rounded(walkers[0])[:, :-1])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import DemonstrationError, TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
@@ -53,8 +53,8 @@ class EvidenceSide:
     whole: npt.NDArray[np.bool_]  # [episodes] whether it was played to its end
 
     @staticmethod
-    def of(program: Program, vocabulary: Vocabulary, rollout: Rollout) -> EvidenceSide:
-        residual, _ = read_rollout(program, vocabulary, rollout)
+    def of(program: Program, event_reader: EventReader, rollout: Rollout) -> EvidenceSide:
+        residual, _ = read_rollout(program, event_reader, rollout)
         over = rollout.terminated | rollout.truncated
         # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
         first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
@@ -111,9 +111,9 @@ class EvidenceSide:
         return sums[self.whole]
 
 
-def demonstrated_side(program: Program, vocabulary: Vocabulary, demonstrated: Rollout) -> EvidenceSide:
+def demonstrated_side(program: Program, event_reader: EventReader, demonstrated: Rollout) -> EvidenceSide:
     """Refuses demonstrations that the machine says nothing about."""
-    side = EvidenceSide.of(program, vocabulary, demonstrated)
+    side = EvidenceSide.of(program, event_reader, demonstrated)
     if len(side.residual.entries) == 0:
         raise DemonstrationError(
             f"the demonstrations show no event of machine {program.machine.name}; "
@@ -132,7 +132,7 @@ class Evidence:
     log_probs: tuple[np.ndarray, ...]  # R of [T, B]
 
     @staticmethod
-    def of(program: Program, vocabulary: Vocabulary, demonstrated: Rollout, plays: tuple[Play, ...]) -> Evidence:
+    def of(program: Program, event_reader: EventReader, demonstrated: Rollout, plays: tuple[Play, ...]) -> Evidence:
         if not plays:
             raise DemonstrationError(
                 "no play to compare the demonstrations with; give that of at least one policy, such as `random_play`"
@@ -143,8 +143,8 @@ class Evidence:
                     f"demonstrated_log_prob: shape {list(play.demonstrated_log_prob.shape)}, expected one number for each "
                     f"step of the demonstrations, {list(demonstrated.actions.shape)}"
                 )
-        side = demonstrated_side(program, vocabulary, demonstrated)
-        read = [_bounded(program, vocabulary, play) for play in plays]
+        side = demonstrated_side(program, event_reader, demonstrated)
+        read = [_bounded(program, event_reader, play) for play in plays]
         return Evidence(
             side,
             tuple(play.demonstrated_log_prob for play in plays),
@@ -157,12 +157,12 @@ class Evidence:
         return (self.demonstrations, *self.plays)
 
 
-def _bounded(program: Program, vocabulary: Vocabulary, play: Play) -> tuple[EvidenceSide, np.ndarray]:
+def _bounded(program: Program, event_reader: EventReader, play: Play) -> tuple[EvidenceSide, np.ndarray]:
     """The play as the machine sees it, and its log-probabilities. Where pay depends on nearly every step, as in control, some of its envs
     say as much as all of them: a likelihood costs by the entry, and the weight of play does not grow with it."""
-    side = EvidenceSide.of(program, vocabulary, play.rollout)
+    side = EvidenceSide.of(program, event_reader, play.rollout)
     entries = len(side.residual.entries)
     if entries <= MOST_ENTRIES:
         return side, play.log_prob
     count = max(1, play.rollout.envs * MOST_ENTRIES // entries)
-    return EvidenceSide.of(program, vocabulary, first_columns(play.rollout, count)), play.log_prob[:, :count]
+    return EvidenceSide.of(program, event_reader, first_columns(play.rollout, count)), play.log_prob[:, :count]

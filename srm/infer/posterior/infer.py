@@ -1,6 +1,6 @@
 """Infer the holes of a machine: demonstrations and play in, a posterior out. No training, no torch, nothing written.
 
-    infer(machine, constraint, vocabulary, demonstrated, plays) -> Posterior
+    infer(machine, constraint, event_reader, demonstrated, plays) -> Posterior
 
 The prior is uniform on the constraint within the assignment spaces, less whatever could be farmed: for each loop of the machine
 that could be repeated without end for gain, the atom that forbids it is added, so every draw is a reward that provably cannot be
@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.domains.envs import Envs, gather
 from srm.domains.tasks import Task
 from srm.errors import AssignmentError
@@ -71,17 +71,17 @@ class Posterior:
 
 
 def unfarmable(
-    machine: Machine, constraint: Constraint | None, vocabulary: Vocabulary
+    machine: Machine, constraint: Constraint | None, event_reader: EventReader
 ) -> tuple[Constraint | None, Forbidden]:
     """The constraint with the atoms that forbid farming, and what these are."""
-    forbidden = forbid_farming(machine, vocabulary.words, constraint)
+    forbidden = forbid_farming(machine, event_reader.vocabulary, constraint)
     return (with_atoms(constraint, forbidden.atoms) if forbidden.atoms else constraint), forbidden
 
 
 def infer(
     machine: Machine,
     constraint: Constraint | None,
-    vocabulary: Vocabulary,
+    event_reader: EventReader,
     demonstrated: Rollout,
     plays: Sequence[Play],
     config: PosteriorConfig | None = None,
@@ -95,8 +95,8 @@ def infer(
         raise AssignmentError(f"machine {machine.name} has no holes to infer")
     forbidden = Forbidden()
     if not allow_farming:
-        constraint, forbidden = unfarmable(machine, constraint, vocabulary)
-    evidence = Evidence.of(Program(machine, vocabulary.words), vocabulary, demonstrated, tuple(plays))
+        constraint, forbidden = unfarmable(machine, constraint, event_reader)
+    evidence = Evidence.of(Program(machine, event_reader.vocabulary), event_reader, demonstrated, tuple(plays))
     target = Target(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
     draws = draw(target.prior, target.density, config, stream(seed, "posterior"))
     return assemble(target, draws, paying_point(target, draws, stream(seed, "peak")), seed)

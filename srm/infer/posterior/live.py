@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import RunError, SrmError
 from srm.infer.belief import Belief, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
@@ -69,13 +69,13 @@ class LivePosterior(PaysByBelief):
         machine: Machine,
         constraint: Constraint | None,
         forbidden: Forbidden,
-        vocabulary: Vocabulary,
+        event_reader: EventReader,
         demonstrated: Rollout,
         config: LiveConfig,
         seed: int,
         tape: Tape,
     ) -> None:
-        super().__init__(machine, vocabulary, demonstrated)
+        super().__init__(machine, event_reader, demonstrated)
         self.machine, self.constraint, self.forbidden = machine, constraint, forbidden
         self.config, self._seed, self._tape = config, seed, tape
         self._prior = Prior.of(machine, constraint)
@@ -120,7 +120,7 @@ class LivePosterior(PaysByBelief):
         self._believe(rng)
 
     def _make_target(self, plays: Sequence[Play]) -> Target:
-        evidence = Evidence.of(self.program, self.vocabulary, self.demonstrated, tuple(plays))
+        evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, tuple(plays))
         return Target(self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config))
 
     def _believe(self, rng: np.random.Generator) -> None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from srm.domains.base import Vocabulary
+from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate.trace import trace
 from srm.extras import require
@@ -40,21 +40,21 @@ CELLS = 24  # of a pair's, along either side
 
 
 def to_json(
-    posterior: Posterior, vocabulary: Vocabulary | None = None, trajectories: Sequence[Trajectory] = ()
+    posterior: Posterior, event_reader: EventReader | None = None, trajectories: Sequence[Trajectory] = ()
 ) -> dict[str, Any]:
     """The summary as plain values. With the demonstrations, the steps that decided a hole have their events and rules."""
-    return {"kind": KIND, **asdict(summary_of(posterior, vocabulary, trajectories))}
+    return {"kind": KIND, **asdict(summary_of(posterior, event_reader, trajectories))}
 
 
 def summary_of(
-    posterior: Posterior, vocabulary: Vocabulary | None = None, trajectories: Sequence[Trajectory] = ()
+    posterior: Posterior, event_reader: EventReader | None = None, trajectories: Sequence[Trajectory] = ()
 ) -> Summary:
     forbidden, draws = posterior.forbidden, posterior.draws
     added = tuple(
         AddedAtom(str(replace(atom, label=None)), atom.label or "", loop)
         for atom, loop in zip(forbidden.atoms, forbidden.loops, strict=True)
     )
-    moments = _moments(posterior, vocabulary, trajectories) if vocabulary else {}
+    moments = _moments(posterior, event_reader, trajectories) if event_reader else {}
     return Summary(
         posterior.machine.name,
         posterior.constraint.name if posterior.constraint else None,
@@ -119,7 +119,7 @@ def _pairs(posterior: Posterior) -> tuple[PairRecord, ...]:
 
 
 def _moments(
-    posterior: Posterior, vocabulary: Vocabulary, trajectories: Sequence[Trajectory]
+    posterior: Posterior, event_reader: EventReader, trajectories: Sequence[Trajectory]
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """What happened at the steps that decided a hole, under the values that pay: the last fields of a `DecidingStep`."""
     machine = posterior.concrete
@@ -127,7 +127,7 @@ def _moments(
     wanted = {(step.demonstration, step.step) for hole in posterior.holes for step in hole.steps}
     moments: dict[tuple[int, int], dict[str, Any]] = {}
     for index in sorted({demonstration for demonstration, _ in wanted}):
-        traced = trace(machine, vocabulary, trajectories[index], machine.values())
+        traced = trace(machine, event_reader, trajectories[index], machine.values())
         for step in (step for demonstration, step in wanted if demonstration == index):
             moment = traced.steps[step]
             rule = moment.fired.rule if moment.fired else ""

@@ -3,7 +3,7 @@
     check(machine)           a Report on its constraint, rules, nodes, holes and loops
     compare(machine, other)  a Report on whether two machines pay the same
     refuse_unfit(machine)    an error if nothing can be run on it
-    forbid_farming(machine, words, constraint)   atoms under which no loop can be repeated without end for gain
+    forbid_farming(machine, vocabulary, constraint)   atoms under which no loop can be repeated without end for gain
 
 Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
 """
@@ -25,7 +25,7 @@ from srm.machine.checks.farming.loops import check_farming
 from srm.machine.checks.farming.unfarmable import Forbidden, forbid_farming, with_atoms
 from srm.machine.fit import require_words
 from srm.machine.model import Machine
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 __all__ = [
     "Finding",
@@ -39,16 +39,16 @@ __all__ = [
 ]
 
 
-def subject_of(machine: Machine, words: Words | None, constraint: str | None) -> Subject:
+def subject_of(machine: Machine, vocabulary: Vocabulary | None, constraint: str | None) -> Subject:
     """The machine under the constraint of that name: None is its first, "none" asks without any."""
-    if words is not None:
-        require_words(machine, words)
+    if vocabulary is not None:
+        require_words(machine, vocabulary)
     chosen = None if constraint == "none" else machine.constraint(constraint)
-    return Subject(machine, words, chosen)
+    return Subject(machine, vocabulary, chosen)
 
 
-def check(machine: Machine, words: Words | None = None, constraint: str | None = None) -> Report:
-    subject = subject_of(machine, words, constraint)
+def check(machine: Machine, vocabulary: Vocabulary | None = None, constraint: str | None = None) -> Report:
+    subject = subject_of(machine, vocabulary, constraint)
     name = subject.constraint.name if subject.constraint else None
     contradiction = find_contradiction(subject)
     if contradiction:
@@ -62,12 +62,12 @@ def check(machine: Machine, words: Words | None = None, constraint: str | None =
     findings += check_holes(subject, living)
     findings += check_implied(subject, prover)
     findings += check_farming(subject, prover, living)
-    return Report(machine.name, name, words.name if words else None, tuple(findings))
+    return Report(machine.name, name, vocabulary.name if vocabulary else None, tuple(findings))
 
 
-def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) -> None:
+def refuse_unfit(machine: Machine, vocabulary: Vocabulary, constraint: str | None = None) -> None:
     """Refuses a constraint that allows nothing, and rules that can hold at one step: a run would end where they first do."""
-    subject = subject_of(machine, words, constraint)
+    subject = subject_of(machine, vocabulary, constraint)
     contradiction = find_contradiction(subject)
     if contradiction:
         assert contradiction.witness is not None
@@ -88,17 +88,17 @@ def refuse_unfit(machine: Machine, words: Words, constraint: str | None = None) 
 def compare(
     machine: Machine,
     other: Machine,
-    words: Words | None = None,
+    vocabulary: Vocabulary | None = None,
     constraint: str | None = None,
     *,
     most_steps: int = MOST_STEPS,
     seconds: float = SECONDS,
 ) -> Report:
     """Whether both machines pay the same on every trace, for every assignment that the first one's constraint allows."""
-    subject = subject_of(machine, words, constraint)
-    if words is not None:
-        require_words(other, words)
+    subject = subject_of(machine, vocabulary, constraint)
+    if vocabulary is not None:
+        require_words(other, vocabulary)
     contradiction = find_contradiction(subject)
     findings = [contradiction] if contradiction else list(check_against(subject, other, most_steps, seconds))
     name = subject.constraint.name if subject.constraint else None
-    return Report(machine.name, name, words.name if words else None, tuple(findings), other.name)
+    return Report(machine.name, name, vocabulary.name if vocabulary else None, tuple(findings), other.name)

@@ -16,17 +16,17 @@ from srm.machine.fit import find_foreign_words
 from srm.machine.language.reader import MachineReader
 from srm.machine.language.source import Source, read_source, source_of
 from srm.machine.model import Machine, Problem
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 
-def load(path: str | Path, words: Mapping[str, Words] | None = None) -> Machine:
-    """The machine in a file. `words` are the known vocabularies by name: the one the machine names is checked against."""
-    return _parse(read_source(path), words)
+def load(path: str | Path, vocabularies: Mapping[str, Vocabulary] | None = None) -> Machine:
+    """The machine in a file. `vocabularies` are those that are known, by name: the one the machine names is checked against."""
+    return _parse(read_source(path), vocabularies)
 
 
-def parse(text: str | bytes, words: Mapping[str, Words] | None = None, file: str = "<text>") -> Machine:
+def parse(text: str | bytes, vocabularies: Mapping[str, Vocabulary] | None = None, file: str = "<text>") -> Machine:
     """The machine in a text."""
-    return _parse(source_of(text, file), words)
+    return _parse(source_of(text, file), vocabularies)
 
 
 def library() -> tuple[str, ...]:
@@ -35,33 +35,33 @@ def library() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".srm") for entry in folder.iterdir() if entry.name.endswith(".srm")))
 
 
-def find_machine(name: str | Path, words: Mapping[str, Words] | None = None) -> Machine:
+def find_machine(name: str | Path, vocabularies: Mapping[str, Vocabulary] | None = None) -> Machine:
     """A machine by path or, where there is no such file, by its name in the library."""
     if not str(name):
         raise MachineError(f"name a machine: an .srm file, or one of the library ({', '.join(library())})")
     if not re.fullmatch(r"\w{1,100}", str(name)) or Path(name).exists():
-        return load(name, words)
+        return load(name, vocabularies)
     known = library()
     if str(name) not in known:
         raise MachineError(
             f"{name}: neither a file nor a machine of the library ({', '.join(known)}){near(str(name), known)}"
         )
-    return parse((files("srm.machine") / "library" / f"{name}.srm").read_bytes(), words, f"{name}.srm")
+    return parse((files("srm.machine") / "library" / f"{name}.srm").read_bytes(), vocabularies, f"{name}.srm")
 
 
-def _parse(source: Source, words: Mapping[str, Words] | None) -> Machine:
+def _parse(source: Source, vocabularies: Mapping[str, Vocabulary] | None) -> Machine:
     reader = MachineReader(source)
     reader.read()
     machine = reader.machine()
-    if words is not None and machine.words is not None:
-        reader.refuse(_foreign(machine, machine.words, words))
+    if vocabularies is not None and machine.words is not None:
+        reader.refuse(_foreign(machine, machine.words, vocabularies))
     return machine
 
 
-def _foreign(machine: Machine, named: str, words: Mapping[str, Words]) -> Iterator[Problem]:
-    if named in words:
-        yield from find_foreign_words(machine, words[named])
+def _foreign(machine: Machine, named: str, vocabularies: Mapping[str, Vocabulary]) -> Iterator[Problem]:
+    if named in vocabularies:
+        yield from find_foreign_words(machine, vocabularies[named])
     else:
-        known = f"known are {', '.join(words)}" if words else "none is known here"
+        known = f"known are {', '.join(vocabularies)}" if vocabularies else "none is known here"
         own = "; one of your own comes with its task, PACKAGE.MODULE:NAME: --words of `srm check`, the task of other verbs"
-        yield Problem(f"unknown vocabulary {named}; {known}{near(named, words) or own}", machine, named)
+        yield Problem(f"unknown vocabulary {named}; {known}{near(named, vocabularies) or own}", machine, named)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from srm.machine.checks.check import check
 from srm.machine.parse import parse
 
 from srm.cli import main
@@ -17,6 +16,7 @@ from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.record import play_actions, record
 from srm.domains.tasks import find_task, minigrid_task
 from srm.errors import TaskError
+from srm.machine.checks.check import check
 from srm.trajectory import as_rollout
 
 TASK = minigrid_task(
@@ -30,8 +30,8 @@ TASK = minigrid_task(
 
 
 def names(trajectories: object) -> Counter[str]:
-    events = TASK.vocabulary().read(as_rollout(trajectories))  # type: ignore[arg-type]
-    return Counter(TASK.words.events[event].name for event in events.event)
+    events = TASK.event_reader().read(as_rollout(trajectories))  # type: ignore[arg-type]
+    return Counter(TASK.vocabulary.events[event].name for event in events.event)
 
 
 def test_its_episodes_end_with_the_target_and_count_as_solved() -> None:

@@ -52,13 +52,13 @@ def check(task: Task, steps: int) -> Counter[str]:
     """Compares at least so many steps; returns how often each event was met."""
     rng = stream(0, task.env_id)
     assert task.expert is not None
-    env, vocabulary, met = task.environment(task.env_id), task.vocabulary(), Counter[str]()
+    env, event_reader, met = task.environment(task.env_id), task.event_reader(), Counter[str]()
     seed = compared = 0
     while compared < steps:
         seed += 1
         env.reset(seed=seed)
         trajectory, truth = episode(env, seed, task.expert(env) or [6], rng)
-        events = vocabulary.read(as_rollout([trajectory]))
+        events = event_reader.read(as_rollout([trajectory]))
         for step, happened in enumerate(truth):
             assert occurrences(events, 0, step) == happened, f"seed {seed}, step {step}"
             met.update(event for event, _, _ in happened)

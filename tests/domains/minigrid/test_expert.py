@@ -78,9 +78,9 @@ def events_of(env_id: str, seeds: int) -> list[Counter[str]]:
         actions = task.expert(env)
         assert actions is not None
         episodes.append(play_actions(env, actions, seed))
-    events, counts = task.vocabulary().read(as_rollout(episodes)), [Counter[str]() for _ in episodes]
+    events, counts = task.event_reader().read(as_rollout(episodes)), [Counter[str]() for _ in episodes]
     for world, event in zip(events.env, events.event, strict=True):
-        counts[world][task.words.events[event].name] += 1
+        counts[world][task.vocabulary.events[event].name] += 1
     return counts
 
 

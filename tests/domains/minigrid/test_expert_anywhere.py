@@ -51,9 +51,9 @@ ODDS = np.array([2, 2, 5, 3, 2, 2]) / 16
 
 
 def target_of(task: Task) -> str | None:
-    vocabulary = task.vocabulary()
-    assert isinstance(vocabulary, MiniGrid)
-    return vocabulary.target
+    event_reader = task.event_reader()
+    assert isinstance(event_reader, MiniGrid)
+    return event_reader.target
 
 
 class Wanderer:

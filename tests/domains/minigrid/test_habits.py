@@ -24,9 +24,9 @@ DOORKEY, KEYCORRIDOR = find_task("DoorKey-8x8"), find_task("KeyCorridorS3R3")
 
 
 def demonstrator(task: Task, habit: str | None, noise: float = 0.0) -> Demonstrator:
-    vocabulary = task.vocabulary()
-    assert isinstance(vocabulary, MiniGrid)
-    return Demonstrator(vocabulary.target, None if habit is None else HABITS[habit], noise)
+    event_reader = task.event_reader()
+    assert isinstance(event_reader, MiniGrid)
+    return Demonstrator(event_reader.target, None if habit is None else HABITS[habit], noise)
 
 
 def episodes(task: Task, expert: Demonstrator, seeds: int) -> list[Trajectory]:
@@ -43,10 +43,10 @@ def episodes(task: Task, expert: Demonstrator, seeds: int) -> list[Trajectory]:
 
 
 def events_of(task: Task, trajectories: list[Trajectory]) -> list[Counter[str]]:
-    events = task.vocabulary().read(as_rollout(trajectories))
+    events = task.event_reader().read(as_rollout(trajectories))
     counts = [Counter[str]() for _ in trajectories]
     for world, event in zip(events.env, events.event, strict=True):
-        counts[world][task.words.events[event].name] += 1
+        counts[world][task.vocabulary.events[event].name] += 1
     return counts
 
 
@@ -84,8 +84,8 @@ def test_a_habit_adds_its_own_events_and_no_others_at_many_seeds(task: Task, hab
 def order_of(task: Task, habit: str) -> list[str]:
     """The acts of one episode, in order."""
     (episode,) = episodes(task, demonstrator(task, habit), 1)
-    events = task.vocabulary().read(as_rollout([episode]))
-    names = [task.words.events[event].name for event in events.event]
+    events = task.event_reader().read(as_rollout([episode]))
+    names = [task.vocabulary.events[event].name for event in events.event]
     return [name for name in names if name in ("pick_up_key", "drop_key", "unlock_door", "close_door", "reach_goal")]
 
 

@@ -27,7 +27,7 @@ from srm.domains.minigrid.vocabulary import (
     WALL,
 )
 from srm.errors import TaskError
-from srm.machine.words import NOTHING, pack_cell
+from srm.machine.vocabulary import NOTHING, pack_cell
 from srm.trajectory import Rollout
 from tests.domains.minigrid.truth import occurrences
 

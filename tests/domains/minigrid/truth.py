@@ -10,7 +10,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall, WorldObj
 
 from srm.domains.minigrid.vocabulary import COLOURS, MINIGRID_WORDS, WALL
-from srm.machine.words import NOTHING, pack_cell
+from srm.machine.vocabulary import NOTHING, pack_cell
 
 Occurrence = tuple[str, int, int]  # event, colour, place
 

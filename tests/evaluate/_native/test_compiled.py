@@ -12,7 +12,7 @@ from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.evaluate import reference
 from srm.evaluate._native import compiled, tables
 from srm.evaluate.program import Program
-from srm.machine import words
+from srm.machine import vocabulary
 from srm.machine.language.parse import find_machine, library
 
 FOLDER = Path(compiled.__file__).parent
@@ -84,6 +84,6 @@ def test_codes_are_numbered_alike(names: tuple[str, ...]) -> None:
 def test_constants_are_alike() -> None:
     defined = dict(re.findall(r"#define (\w+) \(?([-\w.]+)\)?", HEADER))
     assert float(defined["ROUNDING"]) == reference.ROUNDING
-    assert int(defined["NOTHING"]) == words.NOTHING
+    assert int(defined["NOTHING"]) == vocabulary.NOTHING
     assert int(defined["NONE"]) == tables.NONE
-    assert int(defined["STRIDE"]) == words.pack_cell(1, 0)
+    assert int(defined["STRIDE"]) == vocabulary.pack_cell(1, 0)

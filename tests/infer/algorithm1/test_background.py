@@ -22,7 +22,7 @@ from srm.machine.language.parse import find_machine
 from srm.trajectory import Rollout
 from tests.infer.play import demonstrations, uniform
 
-VOCABULARY = find_task("DoorKey-5x5").vocabulary()
+VOCABULARY = find_task("DoorKey-5x5").event_reader()
 SCRIPT = '''\
 import os, sys, time
 
@@ -33,13 +33,13 @@ from srm.domains.demonstrations import choose
 from srm.domains.tasks import find_task
 
 task, machine = find_task("DoorKey-5x5"), find_machine("doorkey")
-VOCABULARY = task.vocabulary()
+VOCABULARY = task.event_reader()
 
 
 class OwnVocabulary:
     """Defined where nobody can import it from."""
 
-    words = VOCABULARY.words
+    vocabulary = VOCABULARY.vocabulary
 
     def read(self, rollout):
         return VOCABULARY.read(rollout)

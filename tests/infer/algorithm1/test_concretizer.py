@@ -35,14 +35,14 @@ def problem(
     config: ConcretizerConfig = SMALL, machine: Machine = DOORKEY, demos: Demonstrations | None = None
 ) -> InferenceProblem:
     demos = demos or demonstrations("DoorKey-5x5")
-    return InferenceProblem.of(machine, machine.constraint(), TASK.vocabulary(), demos, 7, config, seed=0)
+    return InferenceProblem.of(machine, machine.constraint(), TASK.event_reader(), demos, 7, config, seed=0)
 
 
 def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0, effort: int = 1) -> dict[str, float]:
     """Rounds against a policy that acts at random; the losses of the last."""
     carry = None
     for index, rollout in enumerate(rollouts, first):
-        residual, carry = read_rollout(concretizer.program, TASK.vocabulary(), rollout, carry)
+        residual, carry = read_rollout(concretizer.program, TASK.event_reader(), rollout, carry)
         demonstrated = uniform(concretizer.demonstrated)
         losses = concretizer.learn(index, rollout, residual, uniform(rollout), demonstrated, effort)
     return losses

@@ -20,8 +20,8 @@ TASK = find_task("DoorKey-5x5")
 @pytest.fixture(scope="module")
 def evidence() -> Evidence:
     shown = demonstrations("DoorKey-5x5", 5).as_rollout()
-    program = Program(find_machine("doorkey").opened(), TASK.words)
-    return Evidence.of(program, TASK.vocabulary(), shown, (random_play(TASK, shown, 0, 4096),))
+    program = Program(find_machine("doorkey").opened(), TASK.vocabulary)
+    return Evidence.of(program, TASK.event_reader(), shown, (random_play(TASK, shown, 0, 4096),))
 
 
 GUARDS_OPEN = np.array([[1.0, 1.0, -1.0, 0.5, -0.5]])  # goal, unlock, close, pick, drop
@@ -56,4 +56,4 @@ def test_damaged_values_are_refused(arrays: dict[str, np.ndarray]) -> None:
     machine = find_machine("doorkey").opened()
     shown = demonstrations("DoorKey-5x5", 1).as_rollout()
     with pytest.raises(RunError):
-        FixedHoles("signs", machine, machine.constraint(), TASK.vocabulary(), shown, 0).load(arrays)
+        FixedHoles("signs", machine, machine.constraint(), TASK.event_reader(), shown, 0).load(arrays)

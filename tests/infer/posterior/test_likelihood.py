@@ -25,7 +25,7 @@ from tests.machines import WORDS, Stream, assignments, machines, streams
 class Streams:
     """A vocabulary that reads in each rollout what happened in the stream it was made of."""
 
-    words = WORDS
+    vocabulary = WORDS
 
     def __init__(self) -> None:
         self.events: dict[int, Events] = {}

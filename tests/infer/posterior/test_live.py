@@ -25,7 +25,7 @@ QUICK = LiveConfig(sweeps=20, first_look=20, ensembles=2)
 
 def live(pay: Literal["peak", "mean", "draw"] = "peak") -> LivePosterior:
     config = replace(QUICK, pay=pay)
-    parts = (MACHINE, MACHINE.constraint(), Forbidden(), TASK.vocabulary(), SHOWN)
+    parts = (MACHINE, MACHINE.constraint(), Forbidden(), TASK.event_reader(), SHOWN)
     return LivePosterior(*parts, config, 0, Tape(4, 32))
 
 

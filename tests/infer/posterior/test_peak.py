@@ -28,7 +28,7 @@ def posterior(text: str, count: int = 5) -> Posterior:
     shown = demonstrations("DoorKey-5x5", count).as_rollout()
     machine: Machine = parse(text)
     play = random_play(TASK, shown, 1, 4096)
-    return infer(machine, machine.constraint(), TASK.vocabulary(), shown, [play], QUICK, seed=1)
+    return infer(machine, machine.constraint(), TASK.event_reader(), shown, [play], QUICK, seed=1)
 
 
 PICK_AND_DROP = """machine m
@@ -109,7 +109,7 @@ def test_a_height_that_only_drivers_reach_is_found_and_better_with_more_demonstr
     for count in (1, 10):
         shown = record(MOUNTAIN_CAR, count, 0).as_rollout()
         play = random_play(MOUNTAIN_CAR, shown, 1, 3200)
-        found = infer(machine, machine.constraint(), MOUNTAIN_CAR.vocabulary(), shown, [play], QUICK, seed=1)
+        found = infer(machine, machine.constraint(), MOUNTAIN_CAR.event_reader(), shown, [play], QUICK, seed=1)
         enough = next(hole for hole in found.holes if hole.name == "enough")
         widths.append(enough.high - enough.low)
         assert 0.1 <= found.values["enough"] <= 0.45
@@ -124,7 +124,7 @@ def test_what_undoes_gives_way_where_an_atom_against_farming_holds_demonstration
     machine = find_machine("keycorridor")
     shown = record_with(task, 10, seed=203, habit="closes_doors").as_rollout()
     play = random_play(task, shown, 203)
-    found = infer(machine, None, task.vocabulary(), shown, [play], QUICK, seed=203)
+    found = infer(machine, None, task.event_reader(), shown, [play], QUICK, seed=203)
     assert found.values["open"] >= 0
     assert found.values["open"] + found.values["close"] <= 0
     assert any("?open + ?close <= 0" in atom.text for atom in found.pressed)

@@ -42,7 +42,7 @@ def posterior() -> Posterior:
     demonstrated = SHOWN.as_rollout()
     machine = find_machine("doorkey")
     play = random_play(TASK, demonstrated, 0, frames=1600)
-    return infer(machine, machine.constraint(), TASK.vocabulary(), demonstrated, [play], QUICK)
+    return infer(machine, machine.constraint(), TASK.event_reader(), demonstrated, [play], QUICK)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def path(posterior: Posterior, tmp_path: Path) -> Path:
 
 
 def test_the_summary_holds_every_number_of_the_posterior(posterior: Posterior) -> None:
-    told = to_json(posterior, TASK.vocabulary(), SHOWN.trajectories)
+    told = to_json(posterior, TASK.event_reader(), SHOWN.trajectories)
     assert told["kind"] == KIND
     assert [hole["name"] for hole in told["holes"]] == list(posterior.machine.hole_names)
     for hole, summary in zip(told["holes"], posterior.holes, strict=True):
@@ -66,7 +66,7 @@ def test_the_summary_holds_every_number_of_the_posterior(posterior: Posterior) -
 
 
 def test_a_deciding_step_has_its_events_and_its_rule(posterior: Posterior) -> None:
-    told = to_json(posterior, TASK.vocabulary(), SHOWN.trajectories)
+    told = to_json(posterior, TASK.event_reader(), SHOWN.trajectories)
     steps = [step for hole in told["holes"] for step in hole["steps"]]
     goal = next(step for step in steps if step["rule"] == "after_unlocking.2")
     assert goal["events"][0].startswith("reach_goal")
@@ -228,9 +228,9 @@ def test_a_hole_that_an_equality_pins_and_a_whole_one_have_bins_too() -> None:
         "machine m\nwords minigrid\nholes ?a ?b ?n in 0 .. 3 whole\nstart s\n    pick_up_key // ?a\n"
         "    drop_key // ?b\n    reach_goal // ?n -> end\naccept end\nconstraint\n    ?a = 1\n"
     )
-    machine, demonstrated = parse(text, {TASK.words.name: TASK.words}), SHOWN.as_rollout()
+    machine, demonstrated = parse(text, {TASK.vocabulary.name: TASK.vocabulary}), SHOWN.as_rollout()
     play = random_play(TASK, demonstrated, 0, frames=320)
-    drawn = infer(machine, machine.constraint(), TASK.vocabulary(), demonstrated, [play], QUICK)
+    drawn = infer(machine, machine.constraint(), TASK.event_reader(), demonstrated, [play], QUICK)
     pinned, _, whole = to_json(drawn)["holes"]
     assert pinned["extent"] == (0.5, 1.5)
     assert whole["extent"] == (-0.5, 3.5)

@@ -15,7 +15,7 @@ QUICK = PosteriorConfig(sweeps=40, first_look=40)
 def inferred(text: str) -> Posterior:
     machine, shown = parse(text), demonstrations("DoorKey-5x5", 3).as_rollout()
     play = random_play(TASK, shown, 0, 2048)
-    return infer(machine, machine.constraint(), TASK.vocabulary(), shown, [play], QUICK, allow_farming=True)
+    return infer(machine, machine.constraint(), TASK.event_reader(), shown, [play], QUICK, allow_farming=True)
 
 
 def test_a_machine_that_contradicts_itself_outside_its_constraint_can_be_summarised() -> None:

@@ -21,7 +21,7 @@ from srm.machine.checks.core.subject import Subject
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
 from srm.machine.terms import Cell
-from srm.machine.words import NOTHING, pack_cell
+from srm.machine.vocabulary import NOTHING, pack_cell
 from tests.machines import WORDS, Stream, machines, quarters, streams
 
 Happened = Mapping[str, Attributes]

@@ -13,7 +13,7 @@ from srm.errors import MachineError
 from srm.evaluate.reference import Walk
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
-from srm.machine.words import NOTHING, Words, pack_cell
+from srm.machine.vocabulary import NOTHING, Vocabulary, pack_cell
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language.md").read_text(encoding="utf-8")
 BLOCKS = [(found[1], found[2]) for found in re.finditer(r"^```([^\n]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
@@ -68,16 +68,16 @@ def test_steps_are_paid_as_the_table_says(example: str, table: str) -> None:
     assert walk.pay == pytest.approx(expected)
 
 
-def happenings(text: str, words: Words) -> dict[str, dict[str, int]]:
+def happenings(text: str, vocabulary: Vocabulary) -> dict[str, dict[str, int]]:
     """`open_door colour=red, see_target`: the events of a step with their attributes."""
     if text.strip() == "(nothing)":
         return {}
     found = {}
     for part in re.split(r",(?![^(]*\))", text):
         name = part.split()[0]
-        attributes = dict.fromkeys(words.events[words.event_index[name]].attributes, NOTHING)
+        attributes = dict.fromkeys(vocabulary.events[vocabulary.event_index[name]].attributes, NOTHING)
         for attribute, value, x, y in re.findall(r"(\w+)=(?:(\w+)|\((\d+), (\d+)\))", part):
-            values = words.attributes[words.attribute_index[attribute]].values
+            values = vocabulary.attributes[vocabulary.attribute_index[attribute]].values
             attributes[attribute] = values.index(value) if values else pack_cell(int(x), int(y))
         found[name] = attributes
     return found

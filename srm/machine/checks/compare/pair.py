@@ -27,7 +27,7 @@ from srm.machine.checks.core.subject import Subject
 from srm.machine.holes import Hole
 from srm.machine.model import Hindsight, Machine, RepayEvery, RepayLast, Rule
 from srm.machine.terms import AttributeOf, Cell, Happens, Term, Test
-from srm.machine.words import Balance, Words
+from srm.machine.vocabulary import Balance, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ class Pair:
     second: MachineSide
 
     @property
-    def words(self) -> Words | None:
-        return self.first.subject.words
+    def vocabulary(self) -> Vocabulary | None:
+        return self.first.subject.vocabulary
 
     @property
     def balances(self) -> tuple[Balance, ...]:
-        return self.words.balances if self.words else ()
+        return self.vocabulary.balances if self.vocabulary else ()
 
     @cached_property
     def open_holes(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class Pair:
     def letters(self) -> list[Letter]:
         literals = list(dict.fromkeys(self._literals()))
         milestones = list(self._milestones())
-        values = attribute_values(literals, self.words)
+        values = attribute_values(literals, self.vocabulary)
         apart: dict[str, list[str]] = {}
         for event, test in ((milestone.event, test) for milestone in milestones for test in milestone.tests):
             if isinstance(test.value, AttributeOf):
@@ -148,9 +148,9 @@ class Pair:
         tests = [test for happens in (*literals, *milestones) for test in happens.tests]
         for name in dict.fromkeys(name for names in apart.values() for name in names):
             own_tests = [test for test in tests if test.attribute == name]
-            values[name] = _few_values(values.get(name, ()), own_tests, name, self.words)
+            values[name] = _few_values(values.get(name, ()), own_tests, name, self.vocabulary)
         told_apart = {event: tuple(dict.fromkeys(names)) for event, names in apart.items()}
-        return alphabet(literals, self.words, values, told_apart)
+        return alphabet(literals, self.vocabulary, values, told_apart)
 
     def _milestones(self) -> Iterator[Happens]:
         """What hindsight looks for, with tests that compare attributes of two steps: these are told apart by value."""
@@ -182,9 +182,11 @@ def _looked_for(hindsight: Hindsight) -> Iterator[Happens]:
             yield Happens(change.milestone.event, known)
 
 
-def _few_values(known: Sequence[Value], tests: Sequence[Test], name: str, words: Words | None) -> tuple[Value, ...]:
+def _few_values(
+    known: Sequence[Value], tests: Sequence[Test], name: str, vocabulary: Vocabulary | None
+) -> tuple[Value, ...]:
     """Those that are named, and enough others for two attributes to be equal, different, or next to one another."""
-    attribute = words.attributes[words.attribute_index[name]] if words else None
+    attribute = vocabulary.attributes[vocabulary.attribute_index[name]] if vocabulary else None
     is_cell = any(test.relation == "next to" or isinstance(test.value, Cell) for test in tests)
     if attribute.is_cell if attribute else is_cell:
         return tuple(dict.fromkeys((Cell(1, 1), Cell(2, 1), Cell(5, 5), *known)))
@@ -197,7 +199,7 @@ def pair_of(first: Subject, other: Machine) -> Pair:
     """The subject beside another machine, with the holes of both matched."""
     machine = _with_values_of(first.machine, other)
     partner = _with_values_of(other, first.machine)
-    return Pair(MachineSide(replace(first, machine=machine), 1), MachineSide(Subject(partner, first.words), 2))
+    return Pair(MachineSide(replace(first, machine=machine), 1), MachineSide(Subject(partner, first.vocabulary), 2))
 
 
 def _with_values_of(machine: Machine, other: Machine) -> Machine:

@@ -18,7 +18,7 @@ from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Counter, RuleOf
 from srm.machine.terms import And, Guard, Happens
-from srm.machine.words import Balance
+from srm.machine.vocabulary import Balance
 
 Facts = Mapping[str, tuple[Condition, ...]]  # by node
 

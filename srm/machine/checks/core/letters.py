@@ -14,7 +14,7 @@ from itertools import chain, combinations, product
 
 from srm.machine.model import Counter, Rule, RuleOf
 from srm.machine.terms import AttributeOf, Cell, Happens, Test
-from srm.machine.words import Balance, Words
+from srm.machine.vocabulary import Balance, Vocabulary
 
 MOST_LETTERS = 4096
 NONE = "none"
@@ -59,7 +59,7 @@ def passes(test: Test, value: Value, compared: Value = NONE) -> bool:
     return (value == wanted) == (test.relation == "=")
 
 
-def attribute_values(literals: Iterable[Happens], words: Words | None) -> dict[str, tuple[Value, ...]]:
+def attribute_values(literals: Iterable[Happens], vocabulary: Vocabulary | None) -> dict[str, tuple[Value, ...]]:
     """For each attribute that is tested, values of every kind that the tests can tell apart.
 
     Of cells these are the ones named, their neighbours and one that is neither: every other cell passes the same tests.
@@ -70,8 +70,8 @@ def attribute_values(literals: Iterable[Happens], words: Words | None) -> dict[s
         own_tests = [test for test in tests if test.attribute == name]
         cells = [test.value for test in own_tests if isinstance(test.value, Cell)]
         is_cell = any(test.relation == "next to" for test in own_tests) or bool(cells)
-        if words is not None:
-            attribute = words.attributes[words.attribute_index[name]]
+        if vocabulary is not None:
+            attribute = vocabulary.attributes[vocabulary.attribute_index[name]]
             is_cell = attribute.is_cell
             named: tuple[str, ...] = attribute.values or ()
         else:
@@ -111,18 +111,18 @@ def variants(
 
 def alphabet(
     literals: Sequence[Happens],
-    words: Words | None,
+    vocabulary: Vocabulary | None,
     values: Mapping[str, tuple[Value, ...]] | None = None,
     told_apart: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Letter]:
     """Every letter over the events of the literals, smallest first; the first is the one in which nothing happens."""
-    known = attribute_values(literals, words) if values is None else values
+    known = attribute_values(literals, vocabulary) if values is None else values
     apart = told_apart or {}
     each = {
         event: variants(event, literals, known, apart.get(event, ()))
         for event in dict.fromkeys(literal.event for literal in literals)
     }
-    acts = [event for event in each if words is not None and event in words.acts]
+    acts = [event for event in each if vocabulary is not None and event in vocabulary.acts]
     others = [event for event in each if event not in acts]
     size = (1 + sum(len(each[act]) for act in acts)) * _size(len(each[other]) + 1 for other in others)
     if size > MOST_LETTERS:

@@ -120,7 +120,7 @@ def _because(subject: Subject, label: str) -> str:
     if not subject.allowed:
         return ""
     unspaced = replace(subject.machine, holes=tuple(replace(hole, space=None) for hole in subject.machine.holes))
-    spaced, free = Subject(subject.machine, subject.words), Subject(unspaced, subject.words)
+    spaced, free = Subject(subject.machine, subject.vocabulary), Subject(unspaced, subject.vocabulary)
     if subject.constraint is not None and Prover(spaced).can(spaced.fires[label]):
         return f" under constraint {subject.constraint.name}"
     return " within the spaces of its holes" if subject.spaces and Prover(free).can(free.fires[label]) else ""

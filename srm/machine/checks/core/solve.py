@@ -40,7 +40,7 @@ from srm.machine.checks.core.conditions import (
 )
 from srm.machine.checks.core.letters import EventVariant, attribute_values, variants
 from srm.machine.terms import Happens
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 # For one attempt at one question, in Z3's own unit of work: about half a second. A limit in seconds would let answers depend
 # on how busy the computer is. Shipped machines ask about a hundred questions, of which the hardest takes a twentieth of this.
@@ -66,7 +66,7 @@ class Topic(Protocol):
     """What questions are about: a `Subject`, or two machines that are compared."""
 
     @property
-    def words(self) -> Words | None: ...
+    def vocabulary(self) -> Vocabulary | None: ...
 
     @property
     def open_holes(self) -> tuple[str, ...]: ...
@@ -141,7 +141,7 @@ class Prover:
 
     def imaginable(self, condition: Condition) -> bool:
         """Whether the events alone allow the condition, whatever its comparisons say."""
-        known = follow_events(condition, self.subject.words.acts if self.subject.words else ())
+        known = follow_events(condition, self.subject.vocabulary.acts if self.subject.vocabulary else ())
         literals = literals_of(known)
         if not literals:
             return known != FALSE
@@ -257,10 +257,10 @@ class Prover:
 
     def _event_facts(self, literals: tuple[Happens, ...]) -> list[Any]:
         """What is known of the events a question speaks of: at most one act, and tests that agree with each other."""
-        values = attribute_values(literals, self.subject.words)
+        values = attribute_values(literals, self.subject.vocabulary)
         for event in _events(literals):
             self._events[event] = _EventVariable(event, variants(event, literals, values))
-        acts = self.subject.words.acts if self.subject.words else ()
+        acts = self.subject.vocabulary.acts if self.subject.vocabulary else ()
         together = [self._events[event].variable for event in _events(literals) if event in acts]
         ranges = [self._events[event].range for event in _events(literals)]
         return [*ranges, z3.AtMost(*together, 1)] if len(together) > 1 else ranges

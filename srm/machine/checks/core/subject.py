@@ -16,7 +16,7 @@ from srm.machine.checks.core.conditions import Condition, Occurs, every, negate,
 from srm.machine.holes import Constraint, LinearRow, Within
 from srm.machine.model import Machine, Node, Rule
 from srm.machine.terms import Always, And, Compare, Guard, Happens, Not, Or, Term
-from srm.machine.words import Balance, Words
+from srm.machine.vocabulary import Balance, Vocabulary
 
 # Values are written with finitely many digits, so an equality, or a bound an optimiser stopped at, is kept up to this.
 TOLERANCE = Fraction(1, 10**9)
@@ -25,12 +25,12 @@ TOLERANCE = Fraction(1, 10**9)
 @dataclass(frozen=True)
 class Subject:
     machine: Machine
-    words: Words | None = None
+    vocabulary: Vocabulary | None = None
     constraint: Constraint | None = None
 
     @property
     def balances(self) -> tuple[Balance, ...]:
-        return self.words.balances if self.words else ()
+        return self.vocabulary.balances if self.vocabulary else ()
 
     @cached_property
     def values(self) -> Mapping[str, Fraction]:

@@ -37,7 +37,7 @@ from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Rule
 from srm.machine.terms import Happens
-from srm.machine.words import Balance
+from srm.machine.vocabulary import Balance
 
 MOST_TRIED = 200_000  # rules at sets of events, which takes a few seconds
 MOST_RAYS = 500  # each is asked about; a few milliseconds each
@@ -75,7 +75,7 @@ def find_moves(subject: Subject, prover: Prover, living: Living, nodes: Collecti
     # All that can happen at one step
     distinct: dict[object, Move] = {}
     repaid = set(subject.machine.repaid_events)
-    letters = alphabet(_literals(subject, nodes), subject.words)
+    letters = alphabet(_literals(subject, nodes), subject.vocabulary)
     if len(letters) * len(subject.machine.rules) > MOST_TRIED:
         raise TooManyLetters(
             f"{len(letters):,} sets of events can happen at one step, for {len(subject.machine.rules)} rules"

@@ -32,7 +32,7 @@ from srm.machine.holes import Atom, Constraint
 from srm.machine.language.print import columns
 from srm.machine.model import Machine
 from srm.machine.terms import HoleTerm, Negation, Number, Product, Sum, Term
-from srm.machine.words import Words
+from srm.machine.vocabulary import Vocabulary
 
 NAME = "unfarmable"  # of a constraint that has nothing but these atoms
 MOST_PASSES = (
@@ -62,11 +62,11 @@ class Forbidden:
         return "\n".join(f"    {line}" for line in lines)
 
 
-def forbid_farming(machine: Machine, words: Words | None, constraint: Constraint | None) -> Forbidden:
+def forbid_farming(machine: Machine, vocabulary: Vocabulary | None, constraint: Constraint | None) -> Forbidden:
     """The atoms that, added to the constraint, let no loop be repeated without end for gain."""
-    if words is not None:
-        require_words(machine, words)
-    subject = Subject(machine, words, constraint)
+    if vocabulary is not None:
+        require_words(machine, vocabulary)
+    subject = Subject(machine, vocabulary, constraint)
     if not _can_be_met(subject):
         assumed = f"constraint {constraint.name}" if constraint else "what the holes allow"
         values = " with the values that are given" if subject.values else ""

@@ -15,13 +15,13 @@ from srm.machine.checks.check import check
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Counter, Machine, Node, Rule
 from srm.machine.terms import CounterTerm, Happens, Number, Product, Sum
-from srm.machine.words import Balance, Event, Signal, Words
+from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 
 SAFE = "no loop can be repeated without end for gain"
 
 
-def told(machine: Machine, words: Words | None = MINIGRID_WORDS, constraint: str | None = None) -> list[str]:
-    findings = check(machine, words, constraint).of("farming")
+def told(machine: Machine, vocabulary: Vocabulary | None = MINIGRID_WORDS, constraint: str | None = None) -> list[str]:
+    findings = check(machine, vocabulary, constraint).of("farming")
     return [f"{f.severity}: {f.place}: {f.message}" if f.place else f.message for f in findings]
 
 
@@ -142,10 +142,10 @@ def test_without_a_sign_for_dropping_a_key_its_penalty_can_be_dodged_for_ever():
 
 
 def loops_of(
-    rules: str, counters: str = "", words: Words | None = MINIGRID_WORDS, holes: str = "", tail: str = ""
+    rules: str, counters: str = "", vocabulary: Vocabulary | None = MINIGRID_WORDS, holes: str = "", tail: str = ""
 ) -> list[str]:
     text = f"machine m\n{f'holes {holes}' if holes else ''}\n{counters}\nstart here\n{rules}\n    reach_goal // 9 -> end\naccept end\n{tail}"
-    return told(parse(text), words)
+    return told(parse(text), vocabulary)
 
 
 def test_a_rule_that_pays_for_an_event_that_can_recur_is_farmed():
@@ -154,7 +154,7 @@ def test_a_rule_that_pays_for_an_event_that_can_recur_is_farmed():
 
 def test_an_event_that_happens_finitely_often_is_not_farmed():
     assert loops_of("    open_box // 1") == [SAFE]
-    assert "can be repeated" in loops_of("    open_box // 1", words=None)[0]
+    assert "can be repeated" in loops_of("    open_box // 1", vocabulary=None)[0]
 
 
 def test_what_must_happen_in_between_is_part_of_the_loop_even_where_no_rule_pays_for_it():
@@ -295,7 +295,7 @@ def test_a_signal_that_differs_between_two_moves_is_paid_for_even_where_their_pa
 
 
 def test_a_guard_that_reads_a_signal_is_not_counted_out_as_if_the_signal_were_0():
-    said = loops_of("    hit_wall and speed > 2 and #hits < 3 // 1", COUNTED, words=None)
+    said = loops_of("    hit_wall and speed > 2 and #hits < 3 // 1", COUNTED, vocabulary=None)
     assert said[0].endswith("and #hits < 3 // 1` allows at most 3 rounds")
     assert said[-1] == SAFE
 
@@ -329,7 +329,7 @@ def test_the_bound_of_an_open_machine_is_an_expression():
 
 
 def test_a_signal_may_pay_without_end():
-    words = Words("w", (Event("go", ""), Event("stop", "")), signals=())
+    words = Vocabulary("w", (Event("go", ""), Event("stop", "")), signals=())
     machine = parse("machine m\nstart here\n    go and speed < 1 // speed\n    stop // 1 -> end\naccept end\n")
     (finding,) = check(machine).of("farming")
     assert "can be repeated without end" in finding.message
@@ -361,7 +361,7 @@ def test_too_many_events_at_once_are_not_decided():
     events = [f"event{number}" for number in range(14)]
     rules = "\n".join(f"    {event} // -1" for event in events)
     counters = "counters\n" + "\n".join(f"    #{event} counts {event}" for event in events)
-    (said,) = loops_of(rules, counters, words=None)
+    (said,) = loops_of(rules, counters, vocabulary=None)
     assert said == "not decided: 32,768 sets of events can happen at one step"
 
 
@@ -376,14 +376,14 @@ def test_too_many_loops_are_not_decided_and_take_no_longer_than_a_few():
 
 def test_many_loops_are_told_shortly():
     rules = tuple(Rule(Happens(f"event{number}"), Number(-1.0)) for number in range(25))
-    words = Words("w", tuple(Event(f"event{number}", "") for number in range(25)))
+    words = Vocabulary("w", tuple(Event(f"event{number}", "") for number in range(25)))
     findings = check(Machine("many", (Node("here", rules),), "here"), words).of("farming")
     assert [f.message for f in findings[-2:]] == ["5 more loops that cannot be farmed", SAFE]
 
 
 # Against a graph search: without counters a loop is a cycle over nodes and levels of the balances
 
-ROOMS = Words(
+ROOMS = Vocabulary(
     "rooms",
     (Event("pick", ""), Event("drop", ""), Event("open", ""), Event("close", ""), Event("wait", "")),
     balances=(Balance(("pick",), ("drop",), most=1), Balance(("open",), ("close",), most=2)),

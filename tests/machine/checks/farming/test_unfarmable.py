@@ -17,7 +17,7 @@ from srm.machine.checks.core.subject import Subject, margin
 from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.words import Balance, Event, Words
+from srm.machine.vocabulary import Balance, Event, Vocabulary
 from tests.machines import WORDS, machines
 
 
@@ -36,9 +36,9 @@ def under(machine: Machine, constraint: Constraint) -> Machine:
     return replace(machine, constraints=(constraint,))
 
 
-def endless(machine: Machine, words: Words | None) -> list[Finding]:
+def endless(machine: Machine, vocabulary: Vocabulary | None) -> list[Finding]:
     """Warnings of loops that can be repeated without end, or that are undecided."""
-    return [f for f in check(machine, words).of("farming", "warning") if "better stay" not in f.message]
+    return [f for f in check(machine, vocabulary).of("farming", "warning") if "better stay" not in f.message]
 
 
 # The shipped machines
@@ -106,11 +106,15 @@ def test_atoms_that_would_leave_a_hole_only_0_are_not_added():
 
 
 def small(
-    rules: str, holes: str = "", constraint: str = "", counters: str = "", words: Words | None = MINIGRID_WORDS
+    rules: str,
+    holes: str = "",
+    constraint: str = "",
+    counters: str = "",
+    vocabulary: Vocabulary | None = MINIGRID_WORDS,
 ) -> Forbidden:
     text = f"machine m\nholes {holes}\n{counters}\nstart here\n{rules}\n    reach_goal // 9 -> end\naccept end\n"
     machine = parse(text + (f"constraint\n    {constraint}\n" if constraint else ""))
-    return forbid_farming(machine, words, machine.constraint())
+    return forbid_farming(machine, vocabulary, machine.constraint())
 
 
 def test_numbers_are_whole_and_stand_on_the_right():
@@ -158,7 +162,7 @@ def test_what_contradicts_the_constraint_is_unproved():
 
 
 def test_pay_that_reads_a_signal_is_unproved_rather_than_a_hole_forced_to_0():
-    forbidden = small("    hit_wall // ?a * speed", "?a", words=None)
+    forbidden = small("    hit_wall // ?a * speed", "?a", vocabulary=None)
     assert forbidden.atoms == ()
     assert forbidden.unproved[0].endswith("it reads signals, which may be any number")
 
@@ -166,7 +170,7 @@ def test_pay_that_reads_a_signal_is_unproved_rather_than_a_hole_forced_to_0():
 def test_loops_that_cannot_be_listed_are_unproved():
     events = [f"event{number}" for number in range(14)]
     counters = "counters\n" + "\n".join(f"    #{name} counts {name}" for name in events)
-    forbidden = small("\n".join(f"    {name} // ?a" for name in events), "?a", counters=counters, words=None)
+    forbidden = small("\n".join(f"    {name} // ?a" for name in events), "?a", counters=counters, vocabulary=None)
     assert forbidden.unproved == ("not decided: 32,768 sets of events can happen at one step",)
 
 
@@ -182,7 +186,7 @@ def test_a_long_loop_has_a_short_label():
     names = [f"a_room_with_a_rather_long_name_{number}" for number in range(4)]
     nodes = [f"node {name}\n    go{i} // ?pay -> {names[(i + 1) % 4]}" for i, name in enumerate(names)]
     machine = parse("machine m\nholes ?pay\n" + "\n".join(nodes).replace("node", "start", 1))
-    forbidden = forbid_farming(machine, Words("w", tuple(Event(f"go{i}", "") for i in range(4))), None)
+    forbidden = forbid_farming(machine, Vocabulary("w", tuple(Event(f"go{i}", "") for i in range(4))), None)
     assert forbidden.atoms[0].label == f"no gain from a loop of 4 moves at {', '.join(names)}"
 
 
@@ -222,17 +226,17 @@ def concerns(sentence: str, warning: Finding) -> bool:
     return set(moves.split(", ")) <= set(warning.message.partition(":")[0].split(", "))
 
 
-def hold(machine: Machine, words: Words, seed: int) -> None:
-    forbidden = forbid_farming(machine, words, machine.constraint())
+def hold(machine: Machine, vocabulary: Vocabulary, seed: int) -> None:
+    forbidden = forbid_farming(machine, vocabulary, machine.constraint())
     safe = under(machine, with_atoms(machine.constraint(), forbidden.atoms))
     assert parse(str(safe)) == safe
     event("unproved" if forbidden.unproved else f"{min(len(forbidden.atoms), 3)} atoms")
-    for warning in endless(safe, words):
+    for warning in endless(safe, vocabulary):
         assert any(concerns(sentence, warning) for sentence in forbidden.unproved), warning
     if forbidden.unproved:
         return
     for values, _ in zip(allowed_values(safe, random.Random(seed)), range(2), strict=False):
-        assert endless(safe.concretize(values), words) == []
+        assert endless(safe.concretize(values), vocabulary) == []
 
 
 @settings(max_examples=15)
@@ -241,7 +245,7 @@ def test_any_machine_with_its_atoms_is_unfarmable_or_the_rest_is_listed(machine,
     hold(machine, WORDS, seed)
 
 
-ROOMS = Words(
+ROOMS = Vocabulary(
     "rooms",
     (Event("pick", ""), Event("drop", ""), Event("open", ""), Event("close", ""), Event("wait", "")),
     balances=(Balance(("pick",), ("drop",), most=1), Balance(("open",), ("close",), most=2)),

@@ -2,7 +2,7 @@
 one another.
 
 A domain lists its words once (MiniGrid's are in `srm.domains.minigrid.vocabulary`); machines are checked against them before
-anything runs. Nothing here reads a world: that is the vocabulary's part.
+anything runs. Nothing here reads a world: that is the event reader's part.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Balance:
 
 
 @dataclass(frozen=True)
-class Words:
+class Vocabulary:
     """All words of one domain, and the facts about them that proofs may use."""
 
     name: str
@@ -117,4 +117,4 @@ class Words:
 
 
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
-VOCABULARIES: dict[str, Words] = {}
+VOCABULARIES: dict[str, Vocabulary] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from srm.machine.parse import parse
+from srm.machine.language.parse import parse
 
 from srm.cli import main
 from srm.domains.demonstrations import load

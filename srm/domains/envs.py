@@ -1,7 +1,7 @@
 """B envs stepped together, behind one small interface, whoever simulates them.
 
-    observations  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
-    ended, cut, real  [B] bool, as in `srm.trajectory`
+    observations  [B, ...]   what the policy sees            poses [B, P] int16   MiniGrid: x, y, direction (P may be 0)
+    terminated, truncated, valid  [B] bool, as in `srm.trajectory`
 
 `GridEnvs` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
 `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's
@@ -113,8 +113,8 @@ def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
             env = gymnasium.make(env_id, render_mode="rgb_array")
     seen = env.observation_space
     parts = seen.spaces if isinstance(seen, gymnasium.spaces.Dict) else {}
-    shows_place = isinstance(env.unwrapped, MiniGridEnv) and "image" in parts and "pose" not in parts
-    return ShowPose(env) if shows_place else env
+    shows_pose = isinstance(env.unwrapped, MiniGridEnv) and "image" in parts and "pose" not in parts
+    return ShowPose(env) if shows_pose else env
 
 
 def stepper_of(env: gymnasium.Env) -> str:
@@ -191,13 +191,13 @@ class GridEnvs:
         over, reward = self._over, np.empty(self.count, np.float32)
         terminated, truncated = np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
         observations = np.empty((self.count, *self.observation_shape), np.uint8)
-        taken = np.ascontiguousarray(actions, np.int64)
-        if taken.shape != (self.count,):
-            raise TaskError(f"actions {list(taken.shape)}: {self.count} envs take one each, [{self.count}]")
+        chosen = np.ascontiguousarray(actions, np.int64)
+        if chosen.shape != (self.count,):
+            raise TaskError(f"actions {list(chosen.shape)}: {self.count} envs take one each, [{self.count}]")
         if self._source is not None and over.any():
             envs = np.flatnonzero(over)
             self._lay_out(envs, [self._source.draw() for _ in envs])
-        self._step(*self._state, self._rng, over, taken, self._layout, reward, terminated, truncated, observations)
+        self._step(*self._state, self._rng, over, chosen, self._layout, reward, terminated, truncated, observations)
         self._over, poses = terminated | truncated, self.agent.copy()
         return Step(observations, poses, reward, terminated, truncated, ~over, *_no_finals(observations, poses))
 
@@ -331,13 +331,13 @@ def _observation_space(env_id: str, space: Any) -> gymnasium.spaces.Box:
 
 
 def observation_of(seen: Any) -> Observations:
-    """The observation in an observation of one env or of many."""
+    """The array in what one environment or many observe."""
     observation: Observations = seen["image"] if isinstance(seen, dict) else seen
     return observation
 
 
 def pose_of(env: Any) -> Numbers:
-    """x, y and direction of the agent of a MiniGrid env; of any other, nothing."""
+    """x, y and direction of the agent of a MiniGrid environment; of any other, nothing."""
     return np.array([*env.agent_pos, env.agent_dir] if hasattr(env, "agent_pos") else [], np.int16)
 
 

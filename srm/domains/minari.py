@@ -3,7 +3,7 @@
 A dataset of ours observes `image` (the observation) and `pose`; MiniGrid's mission text is left out, since Minari cannot store
 it. Observations are stored as they are, not as JPEG.
 
-A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise the way
+A dataset of others need not have poses. An episode with a seed is played again in the environment. Otherwise the way
 is reckoned from the observations: relative to where the agent began, which is enough, since machines only compare places.
 """
 
@@ -123,7 +123,7 @@ def _as_stored(episode: Any, task: Task) -> Trajectory:
     if isinstance(episode.observations, dict) and "pose" in episode.observations:
         poses = np.asarray(episode.observations["pose"], np.int16)
     elif task.vocabulary.name == "minigrid":
-        poses = reckon_places(observations, actions)
+        poses = reckon_poses(observations, actions)
     else:
         poses = np.zeros((len(observations), 0), np.int16)
     return Trajectory(
@@ -131,7 +131,7 @@ def _as_stored(episode: Any, task: Task) -> Trajectory:
     )
 
 
-def reckon_places(observations: Observations, actions: np.ndarray) -> np.ndarray:
+def reckon_poses(observations: Observations, actions: np.ndarray) -> np.ndarray:
     """Where the agent is at each of T + 1 moments, [T+1, 3], had it begun at (1000, 1000) looking along x."""
     pose, poses = [_START, _START, 0], []
     for observation, action in zip(observations, [*actions, None], strict=True):

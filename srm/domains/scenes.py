@@ -1,13 +1,13 @@
 """What a recorded episode looks like, moment by moment, in as few bytes as a page should carry.
 
-A MiniGrid env is kept as its cells and what changes of them, so that a page can draw it at any size:
+A MiniGrid environment is kept as its cells and what changes of them, so that a page can draw it at any size:
 
     width, height   of the grid
     cells           base64 of [W, H, 3] uint8 before the first step: type, colour, state
     changes         [moment, x, y, type, colour, state], in order
     poses           x, y, direction of the agent at each of the T + 1 moments, one after another
     carried         [moment, type, colour, state], in order; type 0: nothing any more
-    observation            V, the edge of the agent's observation
+    view            V, the edge of the square of cells that the agent sees
     seen            base64; for each moment the cells of the observation [column, row] that are visible, packed as bits
 
 Of any other environment that renders, small pictures are kept: `images` (data URLs) and `at`, one index into them a moment.
@@ -34,7 +34,7 @@ NOTHING_CARRIED = (0, 0, 0)
 
 @dataclass(frozen=True, eq=False)
 class GridMoment:
-    """A MiniGrid env between two steps."""
+    """A MiniGrid environment between two steps."""
 
     cells: np.ndarray  # [W, H, 3] uint8
     pose: tuple[int, int, int]
@@ -71,7 +71,7 @@ def look(env: gymnasium.Env) -> Moment:
 
 
 def look_through(observation: np.ndarray) -> GridMoment:
-    """A MiniGrid observation as a little env of its own, for episodes whose env cannot be made again."""
+    """A MiniGrid observation as a little grid of its own, for episodes whose environment cannot be made again."""
     edge = len(observation)
     cells, own = observation.copy(), (edge // 2, edge - 1)
     held: tuple[int, int, int] = tuple(map(int, observation[own]))  # type: ignore[assignment]

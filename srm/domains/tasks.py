@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from srm.domains.envs import Envs
     from srm.trajectory import Trajectory
 
-Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
+Stepping = Literal["auto", "gymnasium", "envpool"]  # who steps the envs
 Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
 
 
@@ -52,7 +52,7 @@ class Task:
     event_reader: Callable[[], EventReader]
     machines: tuple[str, ...]  # files of srm/machine/library, without .srm
     expert: Expert | None  # None: demonstrations come from elsewhere
-    frames: int  # to train for, unless told otherwise
+    frames: int  # to train for, unless given
     envs: Callable[[str, int, int], Envs] = _envs  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
     success: Callable[[Trajectory], bool] | None = None  # None: the task ended the episode with a return above 0
@@ -67,7 +67,7 @@ class Task:
         return self.envs(self.env_id, count, seed)
 
     def using(self, stepping: Stepping) -> Task:
-        """The same task with its envs stepped by somebody who was asked for."""
+        """The same task with its envs stepped by somebody else."""
         if stepping == "auto":
             return self
         if self.envs is not _envs:

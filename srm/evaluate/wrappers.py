@@ -4,7 +4,7 @@
     SymbolicRewardVector(envs, machine, event_reader)  a vector of them, in any autoreset mode
 
 What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
-reward, and `info` tells `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
+reward, and `info` holds `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
 a vector resets within the step, these are in `final_info` for the envs that ended, as Gymnasium has it.
 
 The pay depends on the node as well as on the observation; `show_node` adds the node to the observation.
@@ -38,7 +38,7 @@ from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.trajectory import Mask, Numbers, Observations, Rollout
 
-Seen = tuple[Observations, Numbers]  # observations [B, ...] and places [B, P]
+Seen = tuple[Observations, Numbers]  # observations [B, ...] and poses [B, P]
 Info = dict[str, Any]
 
 
@@ -75,7 +75,7 @@ class _Judges:
     def step(
         self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
     ) -> list[Judgement | None]:
-        """What the machine says of each env's step; None of one that was not real."""
+        """What the machine says of each env's step; None of one that was not valid."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
             actions=np.asarray(actions, np.int64)[None],
@@ -116,7 +116,7 @@ class _Judges:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` tells the observation and the pose in an
+    `values` are those of the holes, unless they are written in the machine. `look` returns the observation and the pose in an
     observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `pose`.
     """
 
@@ -182,7 +182,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """`SymbolicReward` for many envs at once. `look` is given their observations together and tells observations [B, ...] and
+    """`SymbolicReward` for many envs at once. `look` is given their observations together and returns observations [B, ...] and
     poses [B, P]; unless given, MiniGrid's envs must show their pose (`srm.domains.envs.ShowPose`)."""
 
     def __init__(
@@ -199,7 +199,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         super().__init__(env)
         _expect_discrete(env.single_action_space)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
-            raise TaskError(f"{env}: does not tell its autoreset mode; set metadata['autoreset_mode']")
+            raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
         self.machine, self._show_node, self._look = machine, show_node, look or _look
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)

@@ -104,7 +104,7 @@ def test_a_world_that_resets_within_the_step_keeps_its_last_view() -> None:
     )
 
 
-def test_minigrid_through_gymnasium_has_views_and_places() -> None:
+def test_minigrid_through_gymnasium_has_observations_and_poses() -> None:
     played = play(gymnasium_worlds(AutoresetMode.SAME_STEP, DOORKEY), 260)
     assert played.observations.shape[2:] == (7, 7, 3)
     assert played.poses.shape[2] == 3

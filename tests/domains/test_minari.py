@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from srm.domains.demonstrations import load, shipped
-from srm.domains.minari import export_minari, import_minari, reckon_places
+from srm.domains.minari import export_minari, import_minari, reckon_poses
 from srm.domains.record import UNKNOWN_SEED
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, ExtraError
@@ -81,7 +81,7 @@ def foreign(ready: Demonstrations, *, seeds: bool) -> None:
         )
 
 
-def test_a_dataset_without_places_has_its_way_reckoned(ready: Demonstrations) -> None:
+def test_a_dataset_without_poses_has_its_way_reckoned(ready: Demonstrations) -> None:
     foreign(ready, seeds=False)
     back = import_minari("others/maze-v0", TASK)
     before, after = (TASK.event_reader().read(found.as_rollout()) for found in (ready, back))
@@ -89,14 +89,14 @@ def test_a_dataset_without_places_has_its_way_reckoned(ready: Demonstrations) ->
     assert np.array_equal(before.step, after.step)
 
 
-def test_a_dataset_without_places_is_played_again_from_its_seeds(ready: Demonstrations) -> None:
+def test_a_dataset_without_poses_is_played_again_from_its_seeds(ready: Demonstrations) -> None:
     foreign(ready, seeds=True)
     check_equal(ready, import_minari("others/maze-v0", TASK))
 
 
-def test_reckoned_places_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
+def test_reckoned_poses_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
     for episode in ready.trajectories:
-        reckoned, true = reckon_places(episode.observations, episode.actions), episode.poses
+        reckoned, true = reckon_poses(episode.observations, episode.actions), episode.poses
         turn = (true[0, 2] - reckoned[0, 2]) % 4
         assert np.array_equal((reckoned[:, 2] + turn) % 4, true[:, 2])
         x, y = (reckoned[:, axis] - reckoned[0, axis] for axis in (0, 1))

@@ -110,7 +110,7 @@ class Density:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class InferenceTarget:
     """What is sampled: the holes of a machine, by prior and evidence."""
 
     machine: Machine  # with its holes open

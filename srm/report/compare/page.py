@@ -28,7 +28,7 @@ SCRIPTS = ("elements", "chart", "choices", "compare")
 
 
 def write_comparison(comparison: Comparison, out: Path, spreadsheets: bool = False) -> Path:
-    """Writes the page into a folder, its figures and, if asked for, its numbers beside it; tells where the page is."""
+    """Writes the page into a folder, its figures and, if asked for, its numbers beside it; returns where the page is."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -92,11 +92,11 @@ def _best(comparison: Comparison) -> str:
     """A sentence for each environment: which curve ended highest."""
     clauses = []
     for panel in comparison.panels:
-        terminated = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
-        if not terminated:
+        finished = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
+        if not finished:
             clauses.append(f"In {panel.env_id} no run is over")
             continue
-        best = max(terminated, key=lambda curve: curve.final.value)
+        best = max(finished, key=lambda curve: curve.final.value)
         among = f" of {counted(len(panel.curves), 'curve')}" if len(panel.curves) > 1 else ""
         verb = "ends highest" if among else "ends"
         final = best.final

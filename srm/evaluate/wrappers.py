@@ -290,8 +290,8 @@ def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:
     node = spaces.Box(0, 1, (nodes,), np.float32)
     if isinstance(space, spaces.Dict):
         return spaces.Dict({**space.spaces, "node": node})
-    return spaces.Dict({"view": space, "node": node})
+    return spaces.Dict({"observation": space, "node": node})
 
 
 def _add_node(seen: Any, node: npt.NDArray[np.float32]) -> dict[str, Any]:
-    return {**seen, "node": node} if isinstance(seen, dict) else {"view": seen, "node": node}
+    return {**seen, "node": node} if isinstance(seen, dict) else {"observation": seen, "node": node}

@@ -143,7 +143,7 @@ def test_the_node_can_be_seen() -> None:
     assert seen["node"].tolist() == [1, 0, 0]
     seen, *_ = env.step(5)
     assert env.observation_space.contains(seen)
-    assert (seen["view"].tolist(), seen["node"].tolist()) == ([1], [0, 1, 0])
+    assert (seen["observation"].tolist(), seen["node"].tolist()) == ([1], [0, 1, 0])
 
 
 def test_look_returns_the_observation_and_the_pose() -> None:

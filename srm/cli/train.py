@@ -46,7 +46,7 @@ class Train:
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
-    """tell where the time went, and write profile.txt into the run"""
+    """print how the time was spent, and write profile.txt into the run"""
 
     @one_thread()
     def run(self) -> int:

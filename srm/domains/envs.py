@@ -5,10 +5,10 @@
 
 `GridEnvs` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
 `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's
-environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Envs of
-the same seed are the same envs; envs of neighbouring seeds share none.
+environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. The
+same seed gives the same episodes; neighbouring seeds share none.
 
-An env cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
+An environment cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Envs(Protocol):
 def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Envs:
     """Compiled where the environment keeps MiniGrid's rules, else Gymnasium's; EnvPool's only on request."""
     if count < 1:
-        raise TaskError(f"{count} envs of {env_id}: at least one is needed")
+        raise TaskError(f"{count} environments of {env_id}: at least one is needed")
     if stepping == "envpool":
         return EnvPoolEnvs(env_id, count, seed)
     env = make_environment(env_id, rendered=False)
@@ -193,7 +193,7 @@ class GridEnvs:
         observations = np.empty((self.count, *self.observation_shape), np.uint8)
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != (self.count,):
-            raise TaskError(f"actions {list(chosen.shape)}: {self.count} envs take one each, [{self.count}]")
+            raise TaskError(f"actions {list(chosen.shape)}: {self.count} environments take one each, [{self.count}]")
         if self._source is not None and over.any():
             envs = np.flatnonzero(over)
             self._lay_out(envs, [self._source.draw() for _ in envs])

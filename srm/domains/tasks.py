@@ -67,12 +67,12 @@ class Task:
         return self.envs(self.env_id, count, seed)
 
     def using(self, stepping: Stepping) -> Task:
-        """The same task with its envs stepped by somebody else."""
+        """The same task with its environments stepped by somebody else."""
         if stepping == "auto":
             return self
         if self.envs is not _envs:
             raise SettingError(
-                f"--envs {stepping} would change nothing: {self.name} makes envs of its own; leave --envs out"
+                f"--envs {stepping} would change nothing: {self.name} makes environments of its own; leave --envs out"
             )
         return replace(self, envs=partial(_envs, stepping=stepping))
 

@@ -5,7 +5,7 @@
 
 What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
 reward, and `info` holds `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
-a vector resets within the step, these are in `final_info` for the envs that ended, as Gymnasium has it.
+a vector resets within the step, these are in `final_info` for the environments whose episode ended, as Gymnasium has it.
 
 The pay depends on the node as well as on the observation; `show_node` adds the node to the observation.
 
@@ -116,8 +116,9 @@ class _Judges:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` returns the observation and the pose in an
-    observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `pose`.
+    `values` are those of the holes, unless they are written in the machine. `look` is a function from what the environment
+    observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
+    pose its `pose`, or that of MiniGrid's agent.
     """
 
     def __init__(
@@ -182,8 +183,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """`SymbolicReward` for many envs at once. `look` is given their observations together and returns observations [B, ...] and
-    poses [B, P]; unless given, MiniGrid's envs must show their pose (`srm.domains.envs.ShowPose`)."""
+    """`SymbolicReward` for many environments at once. `look` takes their observations together and returns observations [B, ...] and
+    poses [B, P]; unless given, MiniGrid's environments must show their pose (`srm.domains.envs.ShowPose`)."""
 
     def __init__(
         self,

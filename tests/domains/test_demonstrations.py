@@ -237,7 +237,9 @@ def test_recording_nothing_is_refused() -> None:
         record(replace(find_task("doorkey"), expert=None), 1, seed=0)
     with pytest.raises(TaskError, match="environments in a row have no solution"):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: None), 1, seed=0)
-    failed = r"failed in the environment of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
+    failed = (
+        r"failed in the environment of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
+    )
     with pytest.raises(TaskError, match=failed):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: [6]), 1, seed=0)
     with pytest.raises(TaskError, match=r"action 1 of the expert is 17, which is not in Discrete\(7\)"):

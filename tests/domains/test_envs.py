@@ -165,5 +165,5 @@ def test_an_unknown_environment_gets_a_near_one_suggested() -> None:
         make_envs("MiniGrid-DoorKye-8x8-v0", 1, 0)
     with pytest.raises(TaskError, match=r"did you mean MiniGrid-DoorKey-8x8-v0\?"):
         make_environment("MiniGrid-DoorKye-8x8-v0")
-    with pytest.raises(TaskError, match="0 envs of"):
+    with pytest.raises(TaskError, match="0 environments of"):
         make_envs(DOORKEY, 0, 0)

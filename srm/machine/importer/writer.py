@@ -146,7 +146,7 @@ class _Translation:
         for edge in edges:
             rival = next((other for other in tier if self._meet(other, edge)), None)
             if rival:
-                self.notes.append(f"Lines {rival.line} and {edge.line} can hold together; the first is used.")
+                self.notes.append(f"Lines {rival.line} and {edge.line} can hold together; the first is taken.")
             tier = [edge] if rival else [*tier, edge]
             number = (rules[-1].tier if rules else 0) + (rival is not None)
             guard = guard_of(edge.formula, self.events)
@@ -191,7 +191,7 @@ def _snake(call: str) -> str:
 
 
 def _fresh(name: str, used: set[str]) -> str:
-    """The name, with `_` after it as long as it is used or a word of the language; it is used then."""
+    """The name, with `_` after it as long as it is in `used` or a word of the language; it is in `used` then."""
     while name in used or name in RESERVED:
         name += "_"
     used.add(name)

@@ -1,4 +1,4 @@
-// One recorded episode, unfolded: the world, the machine and what was paid at each of its T + 1 moments.
+// One recorded episode, unfolded: the environment, the machine and what was paid at each of its T + 1 moments.
 // Moment m is after m steps; the step that led to it has index m - 1.
 
 class Episode {
@@ -9,7 +9,7 @@ class Episode {
     this.nodes = this.unfold(start, (node, step) => this.entries.get(step)?.to ?? node);
     this.counters = record.counters.length ? this.unfoldCounters() : [];
     this.unfoldPay();
-    if (record.grid) this.world = new GridWorld(record.grid, this.steps);
+    if (record.grid) this.env = new GridEnv(record.grid, this.steps);
   }
 
   /** What holds at each moment, from what held before and the step between. */
@@ -64,8 +64,8 @@ class Episode {
   }
 }
 
-/** The cells of a MiniGrid world at every moment; moments between which nothing changed share theirs. */
-class GridWorld {
+/** The cells of a MiniGrid environment at every moment; moments between which nothing changed share theirs. */
+class GridEnv {
   constructor(record, steps) {
     Object.assign(this, { width: record.width, height: record.height, poses: record.poses, edge: record.view });
     this.grids = [bytesOf(record.cells)];
@@ -101,7 +101,7 @@ class GridWorld {
     return Boolean((this.visible[moment * this.row + (bit >> 3)] >> (7 - (bit & 7))) & 1);
   }
 
-  /** The world as `drawWorld` takes it, with the cells that the agent sees. */
+  /** The environment as `drawEnv` takes it, with the cells that the agent sees. */
   at(moment) {
     const pose = this.pose(moment);
     const seen = (x, y) => {
@@ -112,7 +112,7 @@ class GridWorld {
     return { width: this.width, height: this.height, pose, seen, cell: (x, y) => this.cell(moment, x, y) };
   }
 
-  /** What the agent sees, as a world of its own: it stands in the middle of the lowest row and looks up. */
+  /** What the agent sees, as a grid of its own: it stands in the middle of the lowest row and looks up. */
   view(moment) {
     const pose = this.pose(moment);
     const middle = Math.floor(this.edge / 2);

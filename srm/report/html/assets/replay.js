@@ -1,4 +1,4 @@
-// The replay: an episode that can be stepped, scrubbed and played, with the machine beside the world.
+// The replay: an episode that can be stepped, scrubbed and played, with the machine beside the environment.
 
 const THUMB = 16; // pixels of the slider's thumb, as in the style
 
@@ -12,7 +12,7 @@ class Replay {
     this.listEpisodes();
     this.listen();
     new ResizeObserver(() => this.drawStrip()).observe(this.part("pay-strip"));
-    new ResizeObserver(() => this.drawScene()).observe(this.part("world").parentElement);
+    new ResizeObserver(() => this.drawScene()).observe(this.part("env").parentElement);
     this.open(0);
   }
 
@@ -150,37 +150,37 @@ class Replay {
   // What is shown
 
   drawScene() {
-    const canvas = this.part("world");
+    const canvas = this.part("env");
     const picture = this.part("picture");
-    const { world, record } = this.episode;
-    canvas.hidden = !world;
-    this.part("own-view").parentElement.hidden = !world;
+    const { env, record } = this.episode;
+    canvas.hidden = !env;
+    this.part("own-view").parentElement.hidden = !env;
     picture.hidden = !record.pictures;
-    canvas.parentElement.hidden = !world && !record.pictures;
+    canvas.parentElement.hidden = !env && !record.pictures;
     if (record.pictures) {
       picture.src = record.pictures.images[record.pictures.at[this.moment]];
       picture.alt = `The environment after ${this.moment} steps`;
     }
-    if (world) this.drawGrid(canvas, world);
+    if (env) this.drawGrid(canvas, env);
   }
 
-  drawGrid(canvas, world) {
+  drawGrid(canvas, env) {
     const room = canvas.parentElement.clientWidth;
     if (!room) return;
     const dots = window.devicePixelRatio || 1;
-    const edge = Math.max(6, Math.min(48, Math.floor(Math.min(room, 420) / Math.max(world.width, world.height))));
-    drawWorld(canvas, world.at(this.moment), Math.round(edge * dots));
+    const edge = Math.max(6, Math.min(48, Math.floor(Math.min(room, 420) / Math.max(env.width, env.height))));
+    drawEnv(canvas, env.at(this.moment), Math.round(edge * dots));
     canvas.style.width = `${canvas.width / dots}px`;
     canvas.style.height = `${canvas.height / dots}px`;
     const own = this.part("own-view");
-    drawWorld(own, world.view(this.moment), Math.round(12 * dots));
+    drawEnv(own, env.view(this.moment), Math.round(12 * dots));
     own.style.width = own.style.height = `${own.width / dots}px`;
-    const [x, y, direction] = world.pose(this.moment);
+    const [x, y, direction] = env.pose(this.moment);
     const looks = ["right", "down", "left", "up"][direction];
-    const held = nameThing(world.hands[this.moment]);
-    canvas.setAttribute("aria-label", `The world after ${this.moment} steps: the agent at ${x}, ${y} looks ${looks} and carries ${held}`);
+    const held = nameThing(env.hands[this.moment]);
+    canvas.setAttribute("aria-label", `The environment after ${this.moment} steps: the agent at ${x}, ${y} looks ${looks} and carries ${held}`);
     own.setAttribute("aria-label", "What the agent sees");
-    this.part("world-caption").textContent = `What the agent sees. It stands at (${x}, ${y}), looks ${looks} and carries ${held}.`;
+    this.part("env-caption").textContent = `What the agent sees. It stands at (${x}, ${y}), looks ${looks} and carries ${held}.`;
   }
 
   toX(moment) {

@@ -92,11 +92,11 @@ def _best(comparison: Comparison) -> str:
     """A sentence for each environment: which curve ended highest."""
     clauses = []
     for panel in comparison.panels:
-        finished = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
-        if not finished:
+        finished_curves = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
+        if not finished_curves:
             clauses.append(f"In {panel.env_id} no run is over")
             continue
-        best = max(finished, key=lambda curve: curve.final.value)
+        best = max(finished_curves, key=lambda curve: curve.final.value)
         among = f" of {counted(len(panel.curves), 'curve')}" if len(panel.curves) > 1 else ""
         verb = "ends highest" if among else "ends"
         final = best.final

@@ -1,9 +1,9 @@
-"""What was seen, done and had happened: the arrays that every later part reads and none checks again.
+"""What was observed, done and had happened: the arrays that every later part reads and none checks again.
 
     T  steps        B  envs        N  occurrences of events        F  final observations        P  numbers of a pose
 
-A `Rollout` is T steps of B envs with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what a
-vocabulary read in a rollout. `as_rollout` lays trajectories side by side, so that whoever takes a rollout takes
+A `Rollout` is T steps of B envs with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what an
+event reader reads in a rollout. `as_rollout` lays trajectories side by side, so that whoever takes a rollout takes
 demonstrations too.
 
 Some envs spend a step on resetting (its action is ignored, its reward is 0, the observation after it is the first of the new

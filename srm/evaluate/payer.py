@@ -46,7 +46,7 @@ def walk_rollout(
 
 
 def _refuse_two_acts(vocabulary: Vocabulary, events: Events) -> None:
-    """Proofs take it that at most one act happens at a step; a vocabulary that reads two would make them false."""
+    """Proofs take it that at most one act happens at a step; an event reader that reads two would make them false."""
     happened = np.flatnonzero(np.isin(events.event, [i for i, event in enumerate(vocabulary.events) if event.act]))
     step, env = events.step[happened], events.env[happened]
     together = np.flatnonzero((np.diff(step) == 0) & (np.diff(env) == 0))

@@ -8,7 +8,7 @@
     rules      {label: text} of the machine's rules
     episodes   a list; of each
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
-        env_id, seed (-1: not known)                  terminated: False if time ran out
+        env_id, seed (-1: not known)                  terminated  False: time ran out
         return     the task's reward in all           pay      the machine's, hindsight included
         actions    [T]                                rewards  [step, task reward] where there was any
         trace      what the machine said, of the steps at which anything happened (`_step_json`)

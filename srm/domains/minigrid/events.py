@@ -1,7 +1,7 @@
-"""MiniGrid's vocabulary: what happened in a whole rollout, from observations, actions and poses alone.
+"""MiniGrid's event reader: what happened in a whole rollout, from observations, actions and poses alone.
 
     observations   [T+1, B, 7, 7, 3] uint8   [column, row, (type, colour, state)]
-    poses          [T+1, B, 3] int16              x, y and direction of the agent
+    poses          [T+1, B, 3] int16         x, y and direction of the agent
 
 The agent stands at [3, 6] of its observation and looks to smaller rows, so the cell in front of it is [3, 5]; its own cell
 shows what it carries. The cell in front is always visible and nothing moves by itself, so the observation before the step and
@@ -73,11 +73,11 @@ class MiniGrid:
         observations, poses = rollout.observations, rollout.poses
         if observations.shape[2:] != (7, 7, 3) or observations.dtype != np.uint8:
             raise TaskError(
-                f"observations are {observations.dtype} {list(observations.shape[2:])}; MiniGrid's words need uint8 [7, 7, 3]"
+                f"observations are {observations.dtype} {list(observations.shape[2:])}; MiniGrid's events need uint8 [7, 7, 3]"
             )
         if poses.shape[2] != 3:
             raise TaskError(
-                f"poses have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.envs.ShowPose)"
+                f"poses have {poses.shape[2]} numbers; MiniGrid's events need x, y and direction (srm.domains.envs.ShowPose)"
             )
 
     def _to_take(self) -> Target | None:

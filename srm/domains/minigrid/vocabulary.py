@@ -1,4 +1,4 @@
-"""MiniGrid's words, as data: what can happen there, and what is known of how it can follow one another.
+"""MiniGrid's vocabulary, as data: what can happen there, and what is known of how it can follow one another.
 
 `srm.domains.minigrid.events` reads them in a rollout. The ids below are MiniGrid's own encoding of a cell (type, colour, state)
 and of an action.

@@ -183,7 +183,7 @@ def test_a_layout_without_a_way_has_no_plan() -> None:
 def test_an_expert_of_another_task_says_what_it_misses() -> None:
     env = find_task("doorkey").environment("MiniGrid-DoorKey-5x5-v0")
     env.reset(seed=0)
-    with pytest.raises(TaskError, match="this world has no blue ball"):
+    with pytest.raises(TaskError, match="this environment has no blue ball"):
         plan(env, "blue ball")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.registry import DEFAULT, MODULES, domain_named
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Vocabulary
@@ -60,17 +60,18 @@ class Check:
         return report.exit_code(strict=self.strict)
 
     def _words(self) -> Vocabulary | None:
-        if self.words in (None, MINIGRID_WORDS.name):
-            return MINIGRID_WORDS
         if self.words == "none":
             return None
+        domain = domain_named(DEFAULT if self.words is None else self.words)
+        if domain is not None:
+            return domain.vocabulary
         if ":" in str(self.words):
             from srm.domains.tasks import find_task
 
             return find_task(str(self.words)).vocabulary
-        raise TaskError(
-            f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none']) or '; give minigrid or none'}"
-        )
+        known = [*MODULES, "none"]
+        hint = near(str(self.words), known) or f"; give {', '.join(known[:-1])} or none"
+        raise TaskError(f"there is no vocabulary {self.words}{hint}")
 
     def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from srm.machine.language.parse import parse
 
 from srm.cli import main
 from srm.domains.demonstrations import load
 from srm.domains.minigrid.habits import record_with
+from srm.domains.minigrid.tasks import minigrid_task
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.record import play_actions, record
-from srm.domains.tasks import find_task, minigrid_task
+from srm.domains.tasks import find_task
 from srm.errors import TaskError
 from srm.machine.checks.check import check
+from srm.machine.language.parse import parse
 from srm.trajectory import as_rollout
 
 TASK = minigrid_task(

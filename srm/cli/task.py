@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
@@ -107,9 +107,9 @@ class Demo:
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
     """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
-    habit: Literal["closes_doors", "redrops_key", "retakes_used_key"] | None = None
-    """give MiniGrid's expert a habit: it closes every door behind itself, drops a key it has just taken and takes it again,
-    or takes the used key once more"""
+    habit: Annotated[str | None, arg(metavar="HABIT")] = None
+    """give MiniGrid's expert a habit: it closes every door behind itself (closes_doors), drops a key it has just taken and
+    takes it again (redrops_key), or takes the used key once more (retakes_used_key)"""
     noise: float = 0.0
     """share of the actions of MiniGrid's expert that are random; it plans again after each"""
 

@@ -117,13 +117,16 @@ class Domain:
     packages: tuple[str, ...]  # distributions whose versions are noted wherever episodes are kept
     tasks: tuple[Task, ...]
     environments: Mapping[str, tuple[str, ...]]  # the names of each task's environments
-    prefix: str  # of these names; short names leave it out
+    prefix: str  # of the names of all its environments; short names leave it out
 
     # Its environments
     register: Callable[[], None]  # makes Gymnasium know them
     owns: Callable[[gymnasium.Env], bool]  # whether an environment is of this domain, however it is wrapped
     pose: Callable[[Any], Numbers] | None = None  # [P] of an unwrapped environment
     observer: Callable[[], type[gymnasium.ObservationWrapper]] | None = None  # observes `image` and `pose`
+    pool_poses: Callable[[Any, Mapping[str, Any]], Numbers] | None = (
+        None  # [B, P] of what EnvPool observes and its info
+    )
     compile_envs: CompileEnvs | None = None
     compile_env: Callable[[gymnasium.Env], gymnasium.Env] | None = None  # the same one, faster if it can be
 

@@ -23,7 +23,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from srm.domains.registry import domain_of_env, register_environments
+from srm.domains.registry import domain_of_env, domain_of_id, register_environments
 from srm.errors import TaskError, near
 from srm.extras import require
 from srm.seeding import stream
@@ -188,9 +188,10 @@ class EnvPoolEnvs:
         )
 
     def _poses(self, seen: Any, info: dict[str, Any]) -> Numbers:
-        if "agent_pos" not in info:
+        domain = domain_of_id(self.env_id)
+        if domain is None or domain.pool_poses is None:
             return np.zeros((self.count, 0), np.int16)
-        return np.concatenate([info["agent_pos"], seen["direction"][:, None]], axis=1).astype(np.int16)
+        return domain.pool_poses(seen, info)
 
     def close(self) -> None:
         self._pool.close()

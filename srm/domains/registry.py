@@ -5,6 +5,7 @@ A domain is imported when it is first asked for. Whoever needs something that on
     domain_named("minigrid")        by the name of its vocabulary, as files and flags have it
     domain_of(vocabulary)           by the words a task speaks
     domain_of_env(env)              by an environment
+    domain_of_id(env_id)            by the name of one
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ def domain_of(vocabulary: Vocabulary) -> Domain | None:
 
 def domain_of_env(env: gymnasium.Env) -> Domain | None:
     return next((domain for domain in domains() if domain.owns(env)), None)
+
+
+def domain_of_id(env_id: str) -> Domain | None:
+    return next((domain for domain in domains() if env_id.startswith(domain.prefix)), None)
 
 
 def register_environments() -> None:

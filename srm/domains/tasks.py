@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from srm.domains.base import Task
-from srm.domains.registry import domains
+from srm.domains.registry import domain_of_id, domains
 from srm.errors import TaskError, near
 
 FAMILIES = {task.name: task for domain in domains() for task in domain.tasks}
@@ -21,7 +21,8 @@ ENVIRONMENTS = {family: ids for domain in domains() for family, ids in domain.en
 
 def short_name(env_id: str) -> str:
     """`DoorKey-8x8` for `MiniGrid-DoorKey-8x8-v0`; the version stays where a newer one is the default."""
-    prefix = next((domain.prefix for domain in domains() if env_id.startswith(domain.prefix)), "")
+    domain = domain_of_id(env_id)
+    prefix = "" if domain is None else domain.prefix
     short, _, version = env_id.removeprefix(prefix).rpartition("-")
     newest = f"{prefix}{short}-v1"
     superseded = version == "v0" and any(newest in ids for ids in ENVIRONMENTS.values())

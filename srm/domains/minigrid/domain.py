@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,12 @@ def _pose(env: Any) -> Numbers:
     from srm.domains.minigrid.envs import pose_of
 
     return pose_of(env)
+
+
+def _pool_poses(seen: Any, info: Mapping[str, Any]) -> Numbers:
+    from srm.domains.minigrid.envs import pool_poses
+
+    return pool_poses(seen, info)
 
 
 def _observer() -> type[gymnasium.ObservationWrapper]:
@@ -125,6 +132,7 @@ DOMAIN = Domain(
     owns=_owns,
     pose=_pose,
     observer=_observer,
+    pool_poses=_pool_poses,
     compile_envs=_compile_envs,
     compile_env=_compile_env,
     cells=_cells,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -109,3 +109,8 @@ class ShowPose(gymnasium.ObservationWrapper):
 def pose_of(env: Any) -> Numbers:
     """x, y and direction of the agent of an unwrapped environment."""
     return np.array([*env.agent_pos, env.agent_dir], np.int16)
+
+
+def pool_poses(seen: Any, info: Mapping[str, Any]) -> Numbers:
+    """[B, 3] of EnvPool's environments of MiniGrid."""
+    return np.concatenate([info["agent_pos"], seen["direction"][:, None]], axis=1).astype(np.int16)

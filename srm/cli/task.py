@@ -81,7 +81,7 @@ class Tasks:
 def tell_task(task: Task) -> str:
     others = [short_name(env_id) for env_id in ENVIRONMENTS[task.name] if env_id != task.env_id]
     rows = {
-        "environment": f"{short_name(task.env_id)}; also {', '.join(others)}",
+        "environment": f"{short_name(task.env_id)}; also {', '.join(others)}" if others else short_name(task.env_id),
         "words": task.vocabulary.name,
         "machines": ", ".join(task.machines),
         "expert": "yes" if task.expert else "no",

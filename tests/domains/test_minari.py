@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from srm.domains.demonstrations import load, shipped
-from srm.domains.minari import export_minari, import_minari, reckon_places
+from srm.domains.minari import export_minari, import_minari
+from srm.domains.minigrid.episodes import reckon_poses
 from srm.domains.record import UNKNOWN_SEED
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, ExtraError
@@ -96,7 +97,7 @@ def test_a_dataset_without_places_is_played_again_from_its_seeds(ready: Demonstr
 
 def test_reckoned_places_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
     for episode in ready.trajectories:
-        reckoned, true = reckon_places(episode.observations, episode.actions), episode.poses
+        reckoned, true = reckon_poses(episode.observations, episode.actions), episode.poses
         turn = (true[0, 2] - reckoned[0, 2]) % 4
         assert np.array_equal((reckoned[:, 2] + turn) % 4, true[:, 2])
         x, y = (reckoned[:, axis] - reckoned[0, axis] for axis in (0, 1))

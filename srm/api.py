@@ -133,29 +133,29 @@ def infer(
     from srm.runs.keywords import configured
     from srm.runs.posterior import Inference, Inputs, infer_holes, write_inference
 
-    found = _task(task)
-    taken, named = _machine(found, machine)
-    settings |= {"subject": _config_name(found, task), "machine": named, "play": [_folder(run) for run in play]}
-    asked = configured(Inference, settings, "srm.infer")
-    opened = taken.opened()
+    resolved = _task(task)
+    given_machine, named = _machine(resolved, machine)
+    settings |= {"subject": _config_name(resolved, task), "machine": named, "play": [_folder(run) for run in play]}
+    config = configured(Inference, settings, "srm.infer")
+    opened = given_machine.opened()
     if not opened.holes:
         raise MachineError(f"machine {opened.name} has no holes to infer; train on it with srm.train(task, machine)")
-    refuse_unfit(opened, found.vocabulary, asked.constraint)
-    constraint = None if asked.constraint == "none" else opened.constraint(asked.constraint)
-    shown = _shown(found, demonstrations, asked.count)
+    refuse_unfit(opened, resolved.vocabulary, config.constraint)
+    constraint = None if config.constraint == "none" else opened.constraint(config.constraint)
+    demos = _demos(resolved, demonstrations, config.count)
     folder = None if out is None else Path(out)
     if folder is not None:
         refuse_taken(folder, resumable=False)
-    inputs = Inputs(found, opened, constraint, shown)
-    posterior = infer_holes(asked, inputs)
+    inputs = Inputs(resolved, opened, constraint, demos)
+    posterior = infer_holes(config, inputs)
     if folder is not None:
         from srm.report.run.inference import write_posterior_report
 
-        write_inference(folder, asked, inputs, posterior)
+        write_inference(folder, config, inputs, posterior)
         write_posterior_report(folder)
-    summary = summary_of(posterior, found.event_reader(), shown.trajectories)
+    summary = summary_of(posterior, resolved.event_reader(), demos.trajectories)
     learnt = held_to(posterior.concrete, posterior.constraint)
-    return PosteriorResult(learnt, summary, stored_draws(posterior), shown.env_id)
+    return PosteriorResult(learnt, summary, stored_draws(posterior), demos.env_id)
 
 
 # Runs
@@ -181,7 +181,7 @@ def learn(
         demonstrations: Those that ship with the task unless given.
         frames: Steps to play; 0: what the task's table says.
         seed: Of envs, weights, actions and draws.
-        out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is taken.
+        out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is given_machine.
         progress: Whether to show how the run is getting on.
         cores: Of Algorithm 1 (`infer="algorithm1"`). 2 infers the holes in a process beside this one.
         **settings: Any flag of `srm learn`, such as `stop_at`, `constraint`, `count`, `infer`, `learner`, `net`,
@@ -192,13 +192,13 @@ def learn(
     from srm.runs.learning_settings import Learning
     from srm.runs.run import Run
 
-    found = _task(task)
-    taken, named = _machine(found, machine)
-    settings |= {"task": _config_name(found, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
-    asked = configured(Learning, settings, "srm.learn")
-    given = Given(found, taken, _shown(found, demonstrations, asked.count))
-    parts = (asked.task, named or "learn", asked.learning.learner, asked.learning.net)
-    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+    resolved = _task(task)
+    given_machine, named = _machine(resolved, machine)
+    settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
+    config = configured(Learning, settings, "srm.learn")
+    given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count))
+    parts = (config.task, named or "learn", config.learning.learner, config.learning.net)
+    return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 
 def train(
@@ -220,7 +220,7 @@ def train(
         demonstrations: For those that imitate; the ones that ship with the task unless given.
         frames: Steps to play; 0: what the task's table says.
         seed: Of envs, weights and actions.
-        out: The folder of the run; `runs/TASK-REWARD-LEARNER-NET-SEED` unless given, with a number if that is taken.
+        out: The folder of the run; `runs/TASK-REWARD-LEARNER-NET-SEED` unless given, with a number if that is given_machine.
         progress: Whether to show how the run is getting on.
         **settings: Any flag of `srm train`, such as `stop_at`, `holes`, `from_run`, `learner`, `net` or `ppo={"discount": 0.98}`.
     """
@@ -229,19 +229,19 @@ def train(
     from srm.runs.run import Run
     from srm.runs.training import IMITATING, TASK, Training
 
-    found = _task(task)
-    taken = None if reward in (TASK, *IMITATING) else _machine(found, reward)[0]
+    resolved = _task(task)
+    given_machine = None if reward in (TASK, *IMITATING) else _machine(resolved, reward)[0]
     named = str(reward) if not isinstance(reward, Machine) else _machine_name(reward, (TASK, *IMITATING))
     if "from_run" in settings and settings["from_run"] is not None:
         settings["from_run"] = _folder(settings["from_run"])
-    settings |= {"task": _config_name(found, task), "reward": named, "frames": frames, "seed": seed}
-    asked = configured(Training, settings, "srm.train")
-    if demonstrations is not None and not asked.from_demonstrations:
+    settings |= {"task": _config_name(resolved, task), "reward": named, "frames": frames, "seed": seed}
+    config = configured(Training, settings, "srm.train")
+    if demonstrations is not None and not config.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
-    shown = _shown(found, demonstrations, asked.count) if asked.from_demonstrations else None
-    parts = (asked.task, Path(named).stem, asked.learning.learner, asked.learning.net)
-    given = Given(found, taken, shown)
-    return _complete(lambda: Run.begin(asked, _free_folder(out, parts, seed), given), found, progress)
+    demos = _demos(resolved, demonstrations, config.count) if config.from_demonstrations else None
+    parts = (config.task, Path(named).stem, config.learning.learner, config.learning.net)
+    given = Given(resolved, given_machine, demos)
+    return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 
 def resume(
@@ -251,7 +251,7 @@ def resume(
 
     Args:
         run: The run, or its folder.
-        frames: Steps to play in all; what was last asked for unless given.
+        frames: Steps to play in all; what was last config for unless given.
         task: The run's task, if it is one of your own that the folder cannot name.
         progress: Whether to show how the run is getting on.
     """
@@ -271,7 +271,7 @@ def evaluate(
     play: ActionChoice = "sampled",
     seed: int = 0,
 ) -> Evaluation:
-    """Plays episodes with a trained policy, in envs that nobody trained in.
+    """Plays episodes with a trained policy, in environments that nobody trained in.
 
     Args:
         policy: `run.policy`, the run, or its folder.
@@ -301,7 +301,7 @@ def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:
 
     Args:
         *runs: Runs, their folders, or folders that hold them.
-        reach: The return whose frames to reach are told.
+        reach: The return whose frames to reach are counted.
     """
     from srm.report.compare.collect import find_runs
     from srm.report.compare.measure import compare as compare_runs
@@ -326,7 +326,7 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
         run = begin()
         stack.callback(run.close)
         folder = run.folder
-        _play(run, stopped, stack.enter_context(shown_progress(shown=progress)))
+        _play(run, stopped, stack.enter_context(shown_progress(visible=progress)))
         if stopped():
             raise KeyboardInterrupt(f"stopped at {run.learner.frames} frames; go on with srm.resume({str(folder)!r})")
         run.finish()
@@ -385,12 +385,12 @@ def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str 
     return find_machine(task.machines[0], known), None
 
 
-def _machine_name(machine: Machine, taken: Sequence[str]) -> str:
+def _machine_name(machine: Machine, words: Sequence[str]) -> str:
     """As the config's reward, which has words of its own for what is no machine."""
-    return f"{machine.name}.srm" if machine.name in taken else machine.name
+    return f"{machine.name}.srm" if machine.name in words else machine.name
 
 
-def _shown(task: Task, given: Demonstrations | Named | None, count: int | None) -> Demonstrations:
+def _demos(task: Task, given: Demonstrations | Named | None, count: int | None) -> Demonstrations:
     from srm.domains import demonstrations as demos
     from srm.trajectory import Demonstrations
 
@@ -401,12 +401,12 @@ def _shown(task: Task, given: Demonstrations | Named | None, count: int | None) 
     return _first(given, count)
 
 
-def _first(shown: Demonstrations, count: int | None) -> Demonstrations:
+def _first(demos: Demonstrations, count: int | None) -> Demonstrations:
     if count is None:
-        return shown
-    if not 1 <= count <= len(shown):
-        raise DemonstrationError(f"there are {len(shown)} demonstrations, so count must lie in 1..{len(shown)}")
-    return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+        return demos
+    if not 1 <= count <= len(demos):
+        raise DemonstrationError(f"there are {len(demos)} demonstrations, so count must lie in 1..{len(demos)}")
+    return replace(demos, seeds=demos.seeds[:count], trajectories=demos.trajectories[:count])
 
 
 def _folder(run: RunResult | Named) -> str:

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable
 from itertools import islice
 
-MOST_SHOWN = 20  # mistakes told at once; a file of another kind would otherwise print one a line
+MOST_SHOWN = 20  # mistakes printed at once; a file of another kind would otherwise print one a line
 _MOST_KNOWN = 500  # words searched for a near one: 5 ms
 
 

@@ -30,7 +30,7 @@ def whole(word: str) -> int:
 
 @dataclass(frozen=True)
 class Range:
-    told: str
+    meaning: str
     holds: Callable[[float], bool]  # of NaN never
 
     def refuse_outside(self, config: Any, prefix: str, *names: str) -> None:
@@ -38,7 +38,7 @@ class Range:
         for name in names:
             value = getattr(config, name)
             if value is not None and not self.holds(value):
-                raise SettingError(f"{prefix}{name.replace('_', '-')} {value}: give {self.told}")
+                raise SettingError(f"{prefix}{name.replace('_', '-')} {value}: give {self.meaning}")
 
 
 NUMBER = Range("a number", lambda x: -inf <= x <= inf)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from srm.errors import TrajectoryError
 
-Observations = npt.NDArray[Any]  # the env's own type: uint8 for MiniGrid, float32 for a continuous observation
+Observations = npt.NDArray[Any]  # the environment's own type: uint8 for MiniGrid, float32 for a continuous observation
 Numbers = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
@@ -34,8 +34,8 @@ _KINDS = {"whole numbers": "iu", "numbers": "f", "yes or no": "b"}
 def _expect(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...], kind: str) -> None:
     """Refuse an array of another rank, size (None: any) or kind of number."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in _KINDS[kind]:
-        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise TrajectoryError(f"{name}: {found}, expected an array of {kind}")
+        kind_of = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise TrajectoryError(f"{name}: {kind_of}, expected an array of {kind}")
     fits = array.ndim == len(shape) and all(want in (None, have) for have, want in zip(array.shape, shape, strict=True))
     if not fits:
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
@@ -44,8 +44,8 @@ def _expect(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...], k
 
 def _expect_length(name: str, array: npt.NDArray[Any], *leading: int) -> None:
     if not isinstance(array, np.ndarray) or array.shape[: len(leading)] != leading:
-        found = list(array.shape) if isinstance(array, np.ndarray) else type(array).__name__
-        raise TrajectoryError(f"{name}: {found}, expected [{', '.join(map(str, leading))}, ...]")
+        shape = list(array.shape) if isinstance(array, np.ndarray) else type(array).__name__
+        raise TrajectoryError(f"{name}: {shape}, expected [{', '.join(map(str, leading))}, ...]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class Events:
     step: Numbers  # [N] int32
     env: Numbers  # [N] int32
     event: Numbers  # [N] int16, index into Vocabulary.events
-    attributes: Numbers  # [N, attributes of the words] int32, NOTHING where the event has none
-    signals: npt.NDArray[np.float64]  # [T, B, signals of the words]
+    attributes: Numbers  # [N, attributes of the vocabulary] int32, NOTHING where the event has none
+    signals: npt.NDArray[np.float64]  # [T, B, signals of the vocabulary]
 
     def __post_init__(self) -> None:
         count = len(self.step)
@@ -73,8 +73,8 @@ class Events:
         _expect("signals", self.signals, (self.steps, self.envs, None), "numbers")
         if not np.isfinite(self.signals).all():
             step, env, signal = np.argwhere(~np.isfinite(self.signals))[0]
-            found = f"signal {signal} reads {self.signals[step, env, signal]} at step {step} of env {env}"
-            raise TrajectoryError(f"signals: {found}, expected a finite number")
+            reading = f"signal {signal} reads {self.signals[step, env, signal]} at step {step} of env {env}"
+            raise TrajectoryError(f"signals: {reading}, expected a finite number")
         place = (self.env.astype(np.int64) * self.steps + self.step) * (1 << 15) + self.event
         if count and not (np.diff(place) > 0).all():
             raise TrajectoryError("events are not sorted by (env, step, event), or one is listed twice")
@@ -95,7 +95,7 @@ class Rollout:
     truncated: Mask  # [T, B]  time ran out at this step, and the task had not ended
     valid: Mask  # [T, B]  False: spent on resetting, or padding
 
-    # Envs that reset within the step: the observation and place that `observations` and `poses` do not show. [F] of each.
+    # Envs that reset within the step: the observation and pose that `observations` and `poses` do not show. [F] of each.
     final_step: Numbers = field(default_factory=lambda: np.zeros(0, np.int32))
     final_env: Numbers = field(default_factory=lambda: np.zeros(0, np.int32))
     final_observations: Observations = field(default_factory=lambda: np.zeros(0, np.uint8))  # [F, ...]
@@ -111,11 +111,11 @@ class Rollout:
             _expect(name, mask, (steps, envs), "yes or no")
         if (self.terminated & self.truncated).any():
             raise TrajectoryError(
-                f"cut: step {_first(self.terminated & self.truncated)} both ended and ran out of time; it ended"
+                f"truncated: step {_first(self.terminated & self.truncated)} both ended and ran out of time; it ended"
             )
         if ((self.terminated | self.truncated) & ~self.valid).any():
             raise TrajectoryError(
-                f"real: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
+                f"valid: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
             )
         if len(self.final_step):
             self._check_finals()
@@ -142,16 +142,16 @@ class Rollout:
         return self._laid_over(self.observations, self.final_observations)
 
     def poses_after(self) -> Numbers:
-        """The true place after each step, [T, B, P]."""
+        """The true pose after each step, [T, B, P]."""
         return self._laid_over(self.poses, self.final_poses)
 
     def _laid_over(self, array: npt.NDArray[Any], finals: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        shown = array[1:]
+        whole = array[1:]
         if len(self.final_step) == 0:
-            return shown
-        shown = shown.copy()
-        shown[self.final_step, self.final_env] = finals
-        return shown
+            return whole
+        whole = whole.copy()
+        whole[self.final_step, self.final_env] = finals
+        return whole
 
     def fresh(self) -> Mask:
         """Whether the observation before step t is of another episode than the one before step t - 1, [T+1, B].
@@ -238,7 +238,7 @@ class Demonstrations:
 
 
 def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
-    """M episodes side by side, [T of the longest, M]; what follows an episode's end is not real."""
+    """M episodes side by side, [T of the longest, M]; what follows an episode's end is not valid."""
     if not trajectories:
         raise TrajectoryError("no trajectories to lay side by side")
     first, envs = trajectories[0], len(trajectories)
@@ -279,7 +279,7 @@ def first_columns(rollout: Rollout, count: int) -> Rollout:
 
 
 def masked(rollout: Rollout, valid: Mask) -> Rollout:
-    """The rollout with only the `valid` steps [T, B] among its real ones."""
+    """The rollout with only the `valid` steps [T, B] among its valid ones."""
     valid = rollout.valid & valid
     kept = valid[rollout.final_step, rollout.final_env]
     return Rollout(

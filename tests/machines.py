@@ -344,7 +344,7 @@ _STEP = st.tuples(
 def streams(draw: st.DrawFn, *, most_steps: int = 14, most_worlds: int = 3) -> Stream:
     """What may happen in a few envs, with episodes that end anywhere.
 
-    Some envs spend a step on resetting, as EnvPool's do: it is not real and nothing happens at it.
+    Some envs spend a step on resetting, as EnvPool's do: it is not valid and nothing happens at it.
     """
     steps, envs = draw(st.integers(1, most_steps)), draw(st.integers(1, most_worlds))
     terminated, truncated = (np.zeros((steps, envs), np.bool_) for _ in range(2))

@@ -32,10 +32,10 @@ task = find_task(NAME)
 machine, vocabulary = find_machine(task.machines[0]).opened(), task.event_reader()
 check(machine, task.vocabulary)
 envs = task.make_envs(8, seed=0)
-observations, places = envs.reset()
+observations, poses = envs.reset()
 actions = stream(0, "actions").integers(envs.actions, size=(64, 8))
 program, shown = Program(machine, task.vocabulary), choose(task, None, None)
-for rollout in (gather(observations, places, actions, [envs.step(row) for row in actions]), as_rollout(shown.trajectories)):
+for rollout in (gather(observations, poses, actions, [envs.step(row) for row in actions]), as_rollout(shown.trajectories)):
     read_rollout(program, vocabulary, rollout)
     vocabulary.read(rollout)
 env = compiled(task.environment(task.env_id))

@@ -63,7 +63,7 @@ VERBS = {
         "learn a policy on a task's reward or on a machine's",
         {"--tensorboard": "tensorboard", "--wandb": "wandb", "--envs envpool": "envpool"},
     ),
-    "eval": Verb("srm.cli.train", "Eval", "tell how well a trained policy does", {"--envs envpool": "envpool"}),
+    "eval": Verb("srm.cli.train", "Eval", "print how well a trained policy does", {"--envs envpool": "envpool"}),
     "suite": Verb(
         "srm.cli.suite",
         "RunSuite",
@@ -71,18 +71,18 @@ VERBS = {
         {"--on ray": "ray"},
     ),
     "report": Verb("srm.cli.report", "WriteReport", "write the page of a run, or one that compares runs"),
-    "trace": Verb("srm.cli.trace", "ShowTrace", "tell step by step what a machine pays for demonstrations, and why"),
+    "trace": Verb("srm.cli.trace", "ShowTrace", "print step by step what a machine pays for demonstrations, and why"),
 }
 
 
 def usage() -> str:
     verbs = "\n".join(f"  {verb:<12} {row.meaning}" for verb, row in VERBS.items())
-    more = "`srm VERB --help` tells the flags of a verb, `srm --version` the version."
+    more = "`srm VERB --help` lists the flags of a verb, `srm --version` prints the version."
     return f"usage: srm VERB ...\n\nSymbolic reward machines.\n\n{verbs}\n\n{more}"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one verb; returns the exit code. What a user can mend is told in a few lines, with exit code 2."""
+    """Runs one verb; returns the exit code. What a user can mend is printed in a few lines, with exit code 2."""
     atexit.register(
         gc.freeze
     )  # what is left goes with the process; looking for garbage in it takes a quarter of a second
@@ -120,19 +120,19 @@ def _run(verb: str, arguments: list[str]) -> int:
 
 
 def parse(verb: str, arguments: Sequence[str]) -> Any:
-    """The verb with its flags. Asked for help it prints that and ends; what is wrong with a flag is told in one line."""
+    """The verb with its flags. Asked for help it prints that and ends; what is wrong with a flag is printed in one line."""
     import tyro
 
     row = VERBS[verb]
     action: Any = getattr(_imported(row.module), row.name)
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(output):
             return tyro.cli(action, args=arguments, prog=f"srm {verb}", description=row.help, registry=_plain_values())
     except SystemExit as ended:
         if not ended.code:
             raise
-        raise SettingError(f"{_complaint(said.getvalue())} `srm {verb} --help` tells the flags") from None
+        raise SettingError(f"{_complaint(output.getvalue())} `srm {verb} --help` lists the flags") from None
 
 
 def _imported(module: str) -> Any:
@@ -146,7 +146,7 @@ def _imported(module: str) -> Any:
 
 
 def _plain_values() -> Any:
-    """How values are told: a million may be 1e6, and a flag that may be left out takes `INT` in its help, not `{None}|INT`."""
+    """How values are written: a million may be 1e6, and a flag that may be left out takes `INT` in its help, not `{None}|INT`."""
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
     registry = ConstructorRegistry()
@@ -157,11 +157,11 @@ def _plain_values() -> Any:
             return None
         kind = flag.type
 
-        def told(words: list[str]) -> float:
+        def read(words: list[str]) -> float:
             return whole(words[0]) if kind is int else number_of(words[0])
 
         return PrimitiveConstructorSpec(
-            1, kind.__name__.upper(), told, lambda value: isinstance(value, kind), lambda value: [str(value)]
+            1, kind.__name__.upper(), read, lambda value: isinstance(value, kind), lambda value: [str(value)]
         )
 
     @registry.primitive_rule
@@ -169,20 +169,20 @@ def _plain_values() -> Any:
         kinds = get_args(flag.type)
         if len(kinds) != 2 or kinds[1] is not NoneType:
             return None
-        told: Any = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kinds[0], flag.markers))
+        spec: Any = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(kinds[0], flag.markers))
         return replace(
-            told,
-            instance_from_str=lambda words: None if words == ["None"] else told.instance_from_str(words),
-            is_instance=lambda value: value is None or told.is_instance(value),
-            str_from_instance=lambda value: ["None"] if value is None else told.str_from_instance(value),
+            spec,
+            instance_from_str=lambda words: None if words == ["None"] else spec.instance_from_str(words),
+            is_instance=lambda value: value is None or spec.is_instance(value),
+            str_from_instance=lambda value: ["None"] if value is None else spec.str_from_instance(value),
         )
 
     return registry
 
 
-def _complaint(said: str) -> str:
+def _complaint(output: str) -> str:
     """What tyro says below its title, up to the next rule, and the first flag of those that it thinks were meant."""
-    lines = [line.strip(" │") for line in said.splitlines()]
+    lines = [line.strip(" │") for line in output.splitlines()]
     rules = [n for n, line in enumerate(lines) if line.startswith(("╭", "---", "───", "╰"))]
     body = " ".join(lines[rules[0] + 1 : rules[1]]).strip().rstrip(".")
     meant = re.search(r"meant:\s+(--[^\s,]+)", " ".join(lines))

@@ -33,14 +33,14 @@ class Infer:
         from srm.report.known import posterior_text
         from srm.report.run.inference import write_posterior_report
 
-        start, asked = time.monotonic(), self.inference
-        inputs = read_inputs(asked)
-        folder = self.out or free_folder(asked, inputs)
+        start, settings = time.monotonic(), self.inference
+        inputs = read_inputs(settings)
+        folder = self.out or free_folder(settings, inputs)
         refuse_taken(folder, resumable=False)
         with _patience(f"inferring {len(inputs.machine.holes)} holes of machine {inputs.machine.name} ..."):
-            posterior = infer_holes(asked, inputs)
+            posterior = infer_holes(settings, inputs)
         print(envs_line(inputs.task.env_id, stepped_by(inputs.task)), file=sys.stderr)
-        write_inference(folder, asked, inputs, posterior)
+        write_inference(folder, settings, inputs, posterior)
         page = write_posterior_report(folder)
         print("\n".join(posterior_text(summary_of(posterior), inputs.demonstrations.env_id)))
         print(f"\n{time.monotonic() - start:.1f} s\nmachine  {folder / LEARNT}\npage     {page}")

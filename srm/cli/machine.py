@@ -29,13 +29,13 @@ class Check:
     file: Source
     """an .srm file, or the name of a machine that ships with the package"""
     constraint: str | None = None
-    """name of the constraint to assume, or none; the first of the machine unless told"""
+    """name of the constraint to assume, or none; the first of the machine unless given"""
     against: str | None = None
-    """another machine: tell whether both always pay the same, instead of all other questions"""
+    """another machine: say whether both always pay the same, instead of all other questions"""
     forbid_farming: bool = False
     """print the atoms under which no loop can be repeated without end for gain, instead of the report"""
     words: str | None = None
-    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless told"""
+    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless given"""
     json: bool = False
     """print the report as JSON"""
     strict: bool = False
@@ -120,11 +120,11 @@ class Draw:
     files: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="MACHINE ...")]
     """.srm files, or names of machines that ship with the package"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """where to write: a file (its suffix tells the format), a folder, or - for the terminal"""
+    """where to write: a file (its suffix names the format), a folder, or - for the terminal"""
     format: Literal["svg", "mermaid", "dot", "all"] | None = None
-    """what to write; all of them unless told"""
+    """what to write; all of them unless given"""
     constraint: str | None = None
-    """name of the constraint to show, or none; the first of the machine unless told"""
+    """name of the constraint to show, or none; the first of the machine unless given"""
 
     def run(self) -> int:
         from srm.machine.drawing.draw import FORMATS, SUFFIXES
@@ -149,19 +149,20 @@ class Draw:
         return self.out is not None and bool(self.out.suffix) and not self.out.is_dir()
 
     def _kinds(self, suffixes: dict[str, str]) -> list[str]:
-        told = None
+        kind_of_file = None
         if self.out is not None and self._is_file:
-            told = next((kind for kind, suffix in suffixes.items() if suffix == self.out.suffix.lower()), None)
-            if told is None and self.format is None:
+            kind_of_file = next((kind for kind, suffix in suffixes.items() if suffix == self.out.suffix.lower()), None)
+            if kind_of_file is None and self.format is None:
                 raise SrmError(
-                    f"{self.out}: cannot tell the format from the suffix; give --format or one of "
-                    f"{', '.join(suffixes.values())}"
+                    f"{self.out}: the suffix names no format; give --format or one of {', '.join(suffixes.values())}"
                 )
-            if told is None and self.out.exists():
+            if kind_of_file is None and self.out.exists():
                 raise SrmError(f"{self.out}: exists, and is no drawing by its name; choose another -o")
-            if told is not None and self.format not in (None, told):
-                raise SrmError(f"{self.out} is a file of --format {told}, and --format {self.format} was asked for")
-        wanted = self.format or told or "all"
+            if kind_of_file is not None and self.format not in (None, kind_of_file):
+                raise SrmError(
+                    f"{self.out} is a file of --format {kind_of_file}, and --format {self.format} was asked for"
+                )
+        wanted = self.format or kind_of_file or "all"
         return list(suffixes) if wanted == "all" else [wanted]
 
     def _path(self, name: str) -> Path:
@@ -177,7 +178,7 @@ class Import:
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
     """a text file: initial state, terminal states, then one (from, to, 'formula', Reward(...)) a line"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """the .srm file to write; the terminal (-) unless told"""
+    """the .srm file to write; the terminal (-) unless given"""
     rename: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="OLD=NEW")] = ()
     """give an event, node or signal of the file another name, as in k=pick_up_key"""
     holes: bool = False

@@ -24,11 +24,11 @@ class WriteReport:
     folders: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUNS")]
     """one run of `srm learn` or `srm infer`; or several runs of `srm learn` or `srm train`, or folders that hold them"""
     out: Annotated[Path | None, arg(aliases=["-o"], metavar="DIR")] = None
-    """where the comparison is written; `report` in the folder that holds them all unless told"""
+    """where the comparison is written; `report` in the folder that holds them all unless given"""
     csv: bool = False
     """write curves.csv and final.csv as well"""
     reach: float = 0.8
-    """the return whose frames to reach are told"""
+    """the return whose frames to reach are printed"""
     keep: Annotated[Path | None, arg(metavar="DIR")] = None
     """copy the small files of the runs to this folder, as CURVE/seedS with shortened logs, to publish them"""
 
@@ -38,11 +38,11 @@ class WriteReport:
     def run(self) -> int:
         if not self.folders:
             raise RunError("name the runs to report on, or a folder that holds them: srm report RUNS...")
-        asked = self.out is not None or self.csv
-        if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "learn":
+        compares = self.out is not None or self.csv
+        if len(self.folders) == 1 and not compares and self.keep is None and _kind(self.folders[0]) == "learn":
             print(write_report(self.folders[0]))
             return 0
-        if len(self.folders) == 1 and not asked and self.keep is None and _kind(self.folders[0]) == "infer":
+        if len(self.folders) == 1 and not compares and self.keep is None and _kind(self.folders[0]) == "infer":
             from srm.report.run.inference import write_posterior_report
 
             print(write_posterior_report(self.folders[0]))
@@ -55,7 +55,7 @@ class WriteReport:
 
             folders, runs = (self.keep,), keep(runs, self.keep)
             print(self.keep)
-        if self.keep is None or asked:
+        if self.keep is None or compares:
             self._compare(folders, runs)
         return 0
 

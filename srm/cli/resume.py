@@ -18,7 +18,7 @@ def refuse_lost_flags(folder: Path, settings: Any, default: Any, out: Path | Non
     if lost:
         raise SettingError(
             f"--resume {folder} goes on as the run was begun: leave {', '.join(lost)} out; "
-            f"only {' and '.join(HONOURED)} may be told anew"
+            f"only {' and '.join(HONOURED)} may be given anew"
         )
 
 

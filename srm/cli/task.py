@@ -88,9 +88,9 @@ def tell_task(task: Task) -> str:
         "frames": f"{task.frames:,}",
     }
     lines = [f"{task.name}: {task.meaning}"]
-    for name, told in rows.items():
+    for name, value in rows.items():
         lines += textwrap.wrap(
-            told, 110, initial_indent=f"  {name:<13}", subsequent_indent=" " * 15, break_on_hyphens=False
+            value, 110, initial_indent=f"  {name:<13}", subsequent_indent=" " * 15, break_on_hyphens=False
         )
     return "\n".join(lines)
 
@@ -102,7 +102,7 @@ class Demo:
     number: Annotated[int, arg(aliases=["-n"])] = 10
     """how many demonstrations"""
     seed: int = 0
-    """decides the envs they are shown in"""
+    """decides the environments they are shown in"""
     output: Output = None
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
@@ -166,10 +166,10 @@ class DemoShow:
         ZERO_OR_MORE.refuse_outside(self, "--", "pause")
 
     def run(self) -> int:
-        from srm.domains.demonstrations import find_file, load_told
+        from srm.domains.demonstrations import find_file, load_with_task
 
         path = find_file(self.file)
-        demonstrations, task = load_told(path, self.task)
+        demonstrations, task = load_with_task(path, self.task)
         if not 0 <= self.episode < len(demonstrations):
             raise DemonstrationError(f"{path}: has episodes 0 to {len(demonstrations) - 1}, not {self.episode}")
         if self.output is not None:
@@ -186,16 +186,16 @@ class DemoShow:
 
 
 def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float) -> None:
-    """Prints a line for each step; in a terminal, with the env above it."""
+    """Prints a line for each step; in a terminal, with the environment above it."""
     from rich.console import Console, Group
     from rich.live import Live
 
     from srm.domains.captions import action_name, captions
 
     trajectory = demonstrations.trajectories[episode]
-    told = captions(task.event_reader(), trajectory)
+    events = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(told[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
     outcome = "solved" if task.solved(trajectory) else "not solved"
@@ -250,7 +250,7 @@ class DemoExport:
 
 
 def _free_path(path: Path) -> Path:
-    """A place to write to, in a folder that is there: told before anybody plays."""
+    """A place to write to, in a folder that is there: refused before anybody plays."""
     if path.exists():
         raise DemonstrationError(f"{path}: exists, and is not written over; choose another name with -o")
     path.parent.mkdir(parents=True, exist_ok=True)

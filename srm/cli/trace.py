@@ -25,7 +25,7 @@ class ShowTrace:
     file: Annotated[Positional[Path], arg(metavar="DEMO_FILE")]
     """a file of demonstrations, or a task whose demonstrations are shipped"""
     demo: Annotated[int | None, arg(aliases=["-d"])] = None
-    """which one to tell step by step, counted from 0; unless told the first, and the totals are of all"""
+    """which one to print step by step, counted from 0; the first unless given, and then the totals are of all"""
     values: Annotated[tuple[str, ...], arg(metavar="HOLE=NUMBER ...")] = ()
     """values of holes, in place of those written in the machine: --values goal=1 close=-0.2"""
     all_steps: bool = False
@@ -51,13 +51,13 @@ class ShowTrace:
         return 0
 
     def _demonstrations(self) -> tuple[Demonstrations, Task]:
-        from srm.domains.demonstrations import find_file, load_told
+        from srm.domains.demonstrations import find_file, load_with_task
 
         path = find_file(self.file)
-        found, task = load_told(path, self.task)
-        if self.demo is not None and not 0 <= self.demo < len(found):
-            raise DemonstrationError(f"{path}: has demonstrations 0 to {len(found) - 1}, not {self.demo}")
-        return found, task
+        demos, task = load_with_task(path, self.task)
+        if self.demo is not None and not 0 <= self.demo < len(demos):
+            raise DemonstrationError(f"{path}: has demonstrations 0 to {len(demos) - 1}, not {self.demo}")
+        return demos, task
 
     def _values(self, machine: Machine) -> dict[str, float]:
         values = machine.concretize(dict(map(_value, self.values)))
@@ -91,16 +91,16 @@ class ShowTrace:
         from srm.evaluate.trace_text import show_exercised, show_totals, show_trace
 
         console = Console(highlight=False)
-        first, shown = next(iter(traces.items()))
-        outcome = "terminated" if shown.terminated else "ran out of time"
+        first, printed = next(iter(traces.items()))
+        outcome = "terminated" if printed.terminated else "ran out of time"
         console.print(
-            f"{machine.name} on demonstration {first} of {demonstrations.env_id}: {outcome} after {len(shown.steps)} "
-            f"steps, task reward {number(shown.task_reward)}, paid by the machine {number(shown.pay)}\n",
+            f"{machine.name} on demonstration {first} of {demonstrations.env_id}: {outcome} after {len(printed.steps)} "
+            f"steps, task reward {number(printed.task_reward)}, paid by the machine {number(printed.pay)}\n",
             soft_wrap=True,
         )
         for atom in _broken(machine, values):
             console.print(Text(f"these values break {atom}\n", "yellow"), soft_wrap=True)
-        show_trace(console, machine, shown, all_steps=self.all_steps)
+        show_trace(console, machine, printed, all_steps=self.all_steps)
         console.print(f"\nreturn over {_counted(len(traces))}, by hole and by rule\n")
         show_totals(console, total(machine, values, list(traces.values())))
         console.print("\nwhat each exercised\n")
@@ -120,10 +120,10 @@ def _counted(demonstrations: int) -> str:
     return "this demonstration" if demonstrations == 1 else f"{demonstrations} demonstrations"
 
 
-def _value(told: str) -> tuple[str, float]:
-    name, _, value = told.removeprefix("?").partition("=")
+def _value(text: str) -> tuple[str, float]:
+    name, _, value = text.removeprefix("?").partition("=")
     try:
         return name.strip(), float(value)
     except ValueError:
-        message = f"--values {told}: write HOLE=NUMBER, such as --values goal=1 close=-0.2"
+        message = f"--values {text}: write HOLE=NUMBER, such as --values goal=1 close=-0.2"
         raise AssignmentError(message) from None

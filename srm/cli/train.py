@@ -41,12 +41,12 @@ class Train:
 
     training: Annotated[Training, tyro.conf.arg(name="")] = field(default_factory=Training)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless told"""
+    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
-    """tell where the time went, and write profile.txt into the run"""
+    """print how the time was spent, and write profile.txt into the run"""
 
     @one_thread()
     def run(self) -> int:
@@ -104,9 +104,9 @@ class Eval:
     play: Literal["sampled", "greedy"] = "sampled"
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
-    """of the envs and actions; never those of training"""
+    """of the environments and actions; never those of training"""
     envs: Stepping = "auto"
-    """who steps the envs, as with `srm train`, whatever the run was trained in"""
+    """who steps the environments, as with `srm train`, whatever the run was trained in"""
     json: bool = False
     """print JSON"""
     replays: Path | None = None
@@ -148,7 +148,7 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
     with one_thread():
-        played = tuple(play(env, actor, world_seed) for world_seed in seeds)
+        played = tuple(play(env, actor, env_seed) for env_seed in seeds)
     env.close()
     save(Demonstrations(task.name, task.env_id, task.vocabulary.name, versions(), tuple(seeds), played), path)
 

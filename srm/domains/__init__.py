@@ -1,1 +1,1 @@
-"""Where the task takes place and in what words: envs, vocabularies, experts, demonstrations."""
+"""Where the task takes place and in what words: environments, vocabularies, experts, demonstrations."""

@@ -6,7 +6,7 @@
     Domain        all that a domain has to say; everything else in the package asks for it (`srm.domains.registry`)
 
 An event reader is stateless: an event of step t follows from the observation before it, the action, and the observation after it (and
-the places), so a rollout can be read whole, in pieces, or from a file years later.
+the poses), so a rollout can be read whole, in pieces, or from a file years later.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class EventReader(Protocol):
     def vocabulary(self) -> Vocabulary: ...
 
     def read(self, rollout: Rollout) -> Events:
-        """Every event of every real step. Steps that are not real have none."""
+        """Every event of every valid step. Steps that are not valid have none."""
         ...
 
 

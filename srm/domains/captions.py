@@ -11,18 +11,18 @@ from srm.trajectory import Events, Trajectory, as_rollout
 
 
 def captions(event_reader: EventReader, trajectory: Trajectory) -> list[list[str]]:
-    """The events of each step, T lists. What is no act (seeing the target) is told when it begins, not at every step."""
+    """The events of each step, T lists. What is no act (seeing the target) is listed when it begins, not at every step."""
     events, vocabulary = event_reader.read(as_rollout([trajectory])), event_reader.vocabulary
-    told: list[list[str]] = [[] for _ in range(trajectory.steps)]
+    lines: list[list[str]] = [[] for _ in range(trajectory.steps)]
     lasting: dict[int, int] = {}  # event that is no act -> the step it was last seen at
     for row in np.argsort(events.step, kind="stable"):
         step, event = int(events.step[row]), int(events.event[row])
-        episode_start = lasting.get(event) != step - 1
+        begins = lasting.get(event) != step - 1
         if not vocabulary.events[event].act:
             lasting[event] = step
-        if vocabulary.events[event].act or episode_start:
-            told[step].append(describe(vocabulary, events, int(row)))
-    return told
+        if vocabulary.events[event].act or begins:
+            lines[step].append(describe(vocabulary, events, int(row)))
+    return lines
 
 
 def describe(vocabulary: Vocabulary, events: Events, row: int) -> str:

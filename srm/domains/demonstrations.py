@@ -4,11 +4,11 @@ M  episodes        N  actions of all of them, one after another        P  number
 
 format       text            "srm-demonstrations 2"
 about        text            JSON: task, env_id, vocabulary, versions
-seeds        [M]       int64   what each episode's env was made from; -1: not known
+seeds        [M]       int64   what each episode's environment was made from; -1: not known
 lengths      [M]       int64   actions of each episode
-ended        [M]       bool    False: time ran out
-observations        [N+M, ...]        before each action and after an episode's last
-places       [N+M, P]  int16
+terminated   [M]       bool    False: time ran out
+observations [N+M, ...]        before each action and after an episode's last
+poses        [N+M, P]  int16
 actions      [N]       int64
 task_reward  [N]       float32
 digest       text            SHA-256 of all the others
@@ -35,7 +35,7 @@ from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
-_KINDS = {  # the kind of each array; None: whatever the env observes
+_KINDS = {  # the kind of each array; None: whatever the environment observes
     "format": "U",
     "about": "U",
     "seeds": "i",
@@ -72,34 +72,34 @@ def find_file(named: Path) -> Path:
 def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
     """Those of a file, or those that ship; all of them, or only the first so many."""
     path = path or shipped(task)
-    shown = load(path, task)
+    demos = load(path, task)
     if count is None:
-        return shown
-    if not 1 <= count <= len(shown):
-        raise DemonstrationError(f"{path} holds {len(shown)} demonstrations, so -n must lie in 1..{len(shown)}")
-    return replace(shown, seeds=shown.seeds[:count], trajectories=shown.trajectories[:count])
+        return demos
+    if not 1 <= count <= len(demos):
+        raise DemonstrationError(f"{path} holds {len(demos)} demonstrations, so -n must lie in 1..{len(demos)}")
+    return replace(demos, seeds=demos.seeds[:count], trajectories=demos.trajectories[:count])
 
 
-def load_told(path: Path, told: str | None) -> tuple[Demonstrations, Task]:
-    """Demonstrations with the task they are of, which must be told if it does not ship."""
-    if told is not None:
-        task = find_task(told)
+def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
+    """Demonstrations with the task they are of, which must be named if it does not ship."""
+    if name is not None:
+        task = find_task(name)
         return load(path, task), task
-    shown = load(path)
-    if shown.task not in FAMILIES:
+    demos = load(path)
+    if demos.task not in FAMILIES:
         raise TaskError(
-            f"{path}: shows the task {shown.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
+            f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
         )
-    return shown, FAMILIES[shown.task]
+    return demos, FAMILIES[demos.task]
 
 
-def refuse_misfit(shown: Demonstrations, envs: Envs) -> None:
-    """Demonstrations that these envs cannot have given."""
-    for index, episode in enumerate(shown.trajectories):
+def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:
+    """Demonstrations that these environments cannot have given."""
+    for index, episode in enumerate(demos.trajectories):
         if episode.observations.shape[1:] != envs.observation_shape:
-            found, wanted = list(episode.observations.shape[1:]), list(envs.observation_shape)
+            own, wanted = list(episode.observations.shape[1:]), list(envs.observation_shape)
             raise DemonstrationError(
-                f"demonstration {index} has observations {found}, those of {envs.env_id} are {wanted}"
+                f"demonstration {index} has observations {own}, those of {envs.env_id} are {wanted}"
             )
         if episode.actions.max(initial=0) >= envs.actions:
             raise DemonstrationError(
@@ -161,8 +161,8 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
         with path.open("rb") as file:
-            found = np.load(file, allow_pickle=False)
-            arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {}
+            content = np.load(file, allow_pickle=False)
+            arrays = dict(content) if isinstance(content, np.lib.npyio.NpzFile) else {}
     except PermissionError as error:
         raise DemonstrationError(f"{path}: cannot be read: {error.strerror}") from error
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, *_DAMAGED) as error:
@@ -192,7 +192,7 @@ def _digest(arrays: dict[str, np.ndarray]) -> str:
 def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
     about = json.loads(str(arrays["about"]))
     if not isinstance(about, dict) or set(about) != set(_ABOUT):
-        raise ValueError(f"about: must tell {', '.join(_ABOUT)}")
+        raise ValueError(f"about: must have {', '.join(_ABOUT)}")
     lengths, actions = arrays["lengths"], arrays["actions"]
     episodes = len(lengths)
     if lengths.ndim != 1 or (lengths < 1).any() or lengths.sum() != len(actions):

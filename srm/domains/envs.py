@@ -1,13 +1,13 @@
 """B envs stepped together, behind one small interface, whoever simulates them.
 
-    observations  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
-    ended, cut, real  [B] bool, as in `srm.trajectory`
+    observations  [B, ...]   what the policy sees            poses [B, P] int16   MiniGrid: x, y, direction (P may be 0)
+    terminated, truncated, valid  [B] bool, as in `srm.trajectory`
 
 A domain may have compiled envs of its own. `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either
 autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Envs of
 the same seed are the same envs; envs of neighbouring seeds share none.
 
-An env cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
+An environment cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Envs(Protocol):
 def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Envs:
     """Compiled where its domain can, else Gymnasium's; EnvPool's only on request."""
     if count < 1:
-        raise TaskError(f"{count} envs of {env_id}: at least one is needed")
+        raise TaskError(f"{count} environments of {env_id}: at least one is needed")
     if stepping == "envpool":
         return EnvPoolEnvs(env_id, count, seed)
     env = make_environment(env_id, rendered=False)
@@ -260,7 +260,7 @@ def _observation_space(env_id: str, space: Any) -> gymnasium.spaces.Box:
 
 
 def observation_of(seen: Any) -> Observations:
-    """The observation in an observation of one env or of many."""
+    """The array in what one environment or many observe."""
     observation: Observations = seen["image"] if isinstance(seen, dict) else seen
     return observation
 

@@ -3,7 +3,7 @@
 A dataset of ours observes `image` (the observation) and `pose`; MiniGrid's mission text is left out, since Minari cannot store
 it. Observations are stored as they are, not as JPEG.
 
-A dataset of others need not have places. An episode with a seed is played again in the environment. Otherwise its domain
+A dataset of others need not have poses. An episode with a seed is played again in the environment. Otherwise its domain
 may reckon the poses from what was seen and done.
 """
 

@@ -33,7 +33,7 @@ _INK, _PAPER = (20, 20, 20), (255, 255, 255)
 
 @dataclass(frozen=True)
 class Moment:
-    """The env after a step (or before the first), and what is said of it."""
+    """The environment after a step (or before the first), and its caption."""
 
     picture: np.ndarray  # [height, width, 3] uint8
     lines: tuple[str, ...]
@@ -43,14 +43,14 @@ class Moment:
 def moments(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[Moment]:
     """The T + 1 moments of an episode."""
     trajectory = demonstrations.trajectories[index]
-    told = captions(task.event_reader(), trajectory)
+    lines = captions(task.event_reader(), trajectory)
     for moment, picture in enumerate(_pictures(demonstrations, index, task)):
         if moment == 0:
             yield Moment(picture, (f"{demonstrations.env_id}",), True)
         else:
             step = moment - 1
-            said = f"{moment}  {action_name(task.vocabulary, int(trajectory.actions[step]))}"
-            yield Moment(picture, (said, *told[step]), bool(told[step]))
+            title = f"{moment}  {action_name(task.vocabulary, int(trajectory.actions[step]))}"
+            yield Moment(picture, (title, *lines[step]), bool(lines[step]))
 
 
 def refuse_suffix(path: Path) -> None:
@@ -61,13 +61,13 @@ def refuse_suffix(path: Path) -> None:
 def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, path: Path, pause: float) -> None:
     """Writes a GIF, with `pause` seconds a step, or a PNG, by the file's name."""
     refuse_suffix(path)
-    shown = list(moments(demonstrations, index, task))
+    all_moments = list(moments(demonstrations, index, task))
     if path.suffix == ".png":
-        _strip([_framed(moment) for moment in shown if moment.eventful]).save(path)
+        _strip([_framed(moment) for moment in all_moments if moment.eventful]).save(path)
         return
-    frames = [_framed(moment) for moment in shown]
+    frames = [_framed(moment) for moment in all_moments]
     longest = max(round(pause * 1000), 20)  # players take less for a mistake and play at their own pace
-    times = [longest * (3 if moment.eventful else 1) for moment in shown]
+    times = [longest * (3 if moment.eventful else 1) for moment in all_moments]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
 
 
@@ -85,7 +85,7 @@ def _rendered(env: Any, task: Task) -> np.ndarray:
     except NotImplementedError:
         rendered = None
     if rendered is None:
-        raise DemonstrationError(f"{task.env_id} renders no pictures; leave -o out to have its steps told")
+        raise DemonstrationError(f"{task.env_id} renders no pictures; leave -o out to print its steps")
     return np.asarray(rendered)
 
 

@@ -38,15 +38,15 @@ def record(task: Task, count: int, seed: int) -> Demonstrations:
     if count < 1:
         raise TaskError(f"{count} demonstrations of {task.name}: at least one is needed")
     env = task.environment(task.env_id)
-    found = list(islice(_solved(env, task, seed), count))
+    episodes = list(islice(_solved(env, task, seed), count))
     env.close()
     return Demonstrations(
         task=task.name,
         env_id=task.env_id,
         vocabulary=task.vocabulary.name,
         versions={name: version(name) for name in (DISTRIBUTION, *packages(), "gymnasium", "numpy")},
-        seeds=tuple(seed for seed, _ in found),
-        trajectories=tuple(trajectory for _, trajectory in found),
+        seeds=tuple(seed for seed, _ in episodes),
+        trajectories=tuple(trajectory for _, trajectory in episodes),
     )
 
 
@@ -54,22 +54,22 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
     assert task.expert is not None
     rng, missed = stream(seed, "demonstrations"), 0
     while missed < _TRIES:
-        world_seed = int(rng.integers(2**31))
-        env.reset(seed=world_seed)
+        env_seed = int(rng.integers(2**31))
+        env.reset(seed=env_seed)
         actions = task.expert(env)
         missed += 1
         if actions is not None:
             missed = 0
             _refuse_unknown_actions(env, task, actions)
-            trajectory = play_actions(env, actions, world_seed)
+            trajectory = play_actions(env, actions, env_seed)
             if not task.solved(trajectory):
                 how = "was ended by the task" if trajectory.terminated else "was not ended by the task"
                 raise TaskError(
-                    f"{task.env_id}: the expert failed in the env of seed {world_seed}: its episode of length "
+                    f"{task.env_id}: the expert failed in the environment of seed {env_seed}: its episode of length "
                     f"{trajectory.steps} has return {trajectory.total_reward:g} and {how}; {_what_counts(task)}"
                 )
-            yield world_seed, trajectory
-    raise TaskError(f"{task.env_id}: {_TRIES} envs in a row have no solution; choose another environment")
+            yield env_seed, trajectory
+    raise TaskError(f"{task.env_id}: {_TRIES} environments in a row have no solution; choose another environment")
 
 
 def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[int]) -> None:
@@ -93,9 +93,9 @@ def play(
     most: int = MOST_STEPS,
     watch: Callable[[gymnasium.Env], None] = lambda _: None,
 ) -> Trajectory:
-    """The episode of an actor in the env of a seed. `watch` is shown the env before the first action and after each."""
+    """The episode of an actor in the environment of a seed. `watch` gets the environment before the first action and after each."""
     seen, _ = env.reset(seed=seed)
-    observations, poses = [np.array(observation_of(seen))], [_place(seen)]
+    observations, poses = [np.array(observation_of(seen))], [_pose(seen)]
     actions: list[int] = []
     rewards: list[float] = []
     terminated = truncated = False
@@ -104,7 +104,7 @@ def play(
         actions.append(act(observations))
         seen, reward, terminated, truncated, _ = env.step(actions[-1])
         observations.append(np.array(observation_of(seen)))
-        poses.append(_place(seen))
+        poses.append(_pose(seen))
         rewards.append(float(reward))
         watch(env)
     return Trajectory(
@@ -121,7 +121,7 @@ def play_actions(env: gymnasium.Env, actions: Sequence[int], seed: int) -> Traje
     return play(env, lambda observations: actions[len(observations) - 1], seed, most=len(actions))
 
 
-def _place(seen: Any) -> np.ndarray:
+def _pose(seen: Any) -> np.ndarray:
     pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else ()
     return np.array(pose, np.int16)
 
@@ -134,7 +134,7 @@ def replay(
     """The environment before the first action of an episode and after each; it shows the recorded observations, or this fails."""
     trajectory, seed = demonstrations.trajectories[index], demonstrations.seeds[index]
     if seed == UNKNOWN_SEED:
-        raise DemonstrationError(f"episode {index}: the seed of its env is not known, so it cannot be replayed")
+        raise DemonstrationError(f"episode {index}: the seed of its environment is not known, so it cannot be replayed")
     env = environment(demonstrations.env_id)
     seen, _ = env.reset(seed=seed)
     for moment, observation in enumerate(trajectory.observations):
@@ -143,7 +143,7 @@ def replay(
         if not np.array_equal(observation_of(seen), observation):
             recorded = ", ".join(f"{name} {number}" for name, number in demonstrations.versions.items())
             raise DemonstrationError(
-                f"episode {index}: after {moment} actions the env of seed {seed} looks otherwise than recorded "
+                f"episode {index}: after {moment} actions the environment of seed {seed} looks otherwise than recorded "
                 f"(with {recorded}); record it again with `srm demo`"
             )
         yield env

@@ -7,7 +7,7 @@ pay, and what hindsight changed later. Built on the reference, so it is the defi
     machine         its name          values   {hole: number}
     traces          a list of Trace, one per trajectory asked for, each with its `index`
     totals          TraceTotals of all of them
-    Trace           steps, ended (false: time ran out), pay (kept), task_reward
+    Trace           steps, terminated (false: time ran out), pay (kept), task_reward
     TracedStep      step, action, happened, signals, node, counters, fired, refused, pay, repaid, target, kept, repaid_at
     Happening       event, attributes {name: word}
     Reason          rule, guard, in_numbers, holds, holes (that the comparisons of the guard depend on)
@@ -268,7 +268,7 @@ def _rule_total(label: str, text: str, traces: Sequence[Trace]) -> RuleTotal:
 
 
 def as_json(machine: Machine, values: Mapping[str, float], traces: Mapping[int, Trace]) -> dict[str, Any]:
-    """Plain data for `json.dumps`, from traces by the index of their trajectory; the module's text tells the fields."""
+    """Plain data for `json.dumps`, from traces by the index of their trajectory; the module's docstring lists the fields."""
     return {
         "format": FORMAT,
         "machine": machine.name,

@@ -4,8 +4,8 @@
     SymbolicRewardVector(envs, machine, event_reader)  a vector of them, in any autoreset mode
 
 What happens at a step is read when the step is over, the last of an episode included: the machine's pay takes the place of the
-reward, and `info` tells `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
-a vector resets within the step, these are in `final_info` for the envs that ended, as Gymnasium has it.
+reward, and `info` holds `node` (after the step), `rule` (the one that fired, or None), `task_reward` and `machine_reward`. Where
+a vector resets within the step, these are in `final_info` for the environments whose episode ended, as Gymnasium has it.
 
 The pay depends on the node as well as on the observation; `show_node` adds the node to the observation.
 
@@ -38,7 +38,7 @@ from srm.machine.fit import require_words
 from srm.machine.model import Machine
 from srm.trajectory import Mask, Numbers, Observations, Rollout
 
-Seen = tuple[Observations, Numbers]  # observations [B, ...] and places [B, P]
+Seen = tuple[Observations, Numbers]  # observations [B, ...] and poses [B, P]
 Info = dict[str, Any]
 
 
@@ -75,7 +75,7 @@ class _Judges:
     def step(
         self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
     ) -> list[Judgement | None]:
-        """What the machine says of each env's step; None of one that was not real."""
+        """What the machine says of each env's step; None of one that was not valid."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
             actions=np.asarray(actions, np.int64)[None],
@@ -116,8 +116,9 @@ class _Judges:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` tells the observation and the pose in an
-    observation where they are not where MiniGrid has them: the observation itself or its `image`, and its `pose`.
+    `values` are those of the holes, unless they are written in the machine. `look` is a function from what the environment
+    observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
+    pose its `pose`, or that of MiniGrid's agent.
     """
 
     def __init__(
@@ -199,7 +200,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         super().__init__(env)
         _expect_discrete(env.single_action_space)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
-            raise TaskError(f"{env}: does not tell its autoreset mode; set metadata['autoreset_mode']")
+            raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
         self.machine, self._show_node, self._look = machine, show_node, look or _look
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)
@@ -290,8 +291,8 @@ def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:
     node = spaces.Box(0, 1, (nodes,), np.float32)
     if isinstance(space, spaces.Dict):
         return spaces.Dict({**space.spaces, "node": node})
-    return spaces.Dict({"view": space, "node": node})
+    return spaces.Dict({"observation": space, "node": node})
 
 
 def _add_node(seen: Any, node: npt.NDArray[np.float32]) -> dict[str, Any]:
-    return {**seen, "node": node} if isinstance(seen, dict) else {"view": seen, "node": node}
+    return {**seen, "node": node} if isinstance(seen, dict) else {"observation": seen, "node": node}

@@ -108,7 +108,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Within:
-    """What the space of a hole says of it: two linear conditions, told as one atom is."""
+    """What the space of a hole says of it: two linear conditions, printed as one atom is."""
 
     hole: str
     space: Space

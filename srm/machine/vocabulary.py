@@ -2,7 +2,7 @@
 one another.
 
 A domain lists its words once (MiniGrid's are in `srm.domains.minigrid.vocabulary`); machines are checked against them before
-anything runs. Nothing here reads a world: that is the event reader's part.
+anything runs. Nothing here reads an environment: that is the event reader's part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST_COORDINATE = _STRIDE - 1
 
 
 def pack_cell(x: int, y: int) -> int:
-    """A cell of the world as one number, so that every attribute is one integer."""
+    """A cell of a grid as one number, so that every attribute is one integer."""
     return x * _STRIDE + y
 
 
@@ -38,7 +38,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Attribute:
-    """What an occurrence of an event carries: one of `values`, or (None) a cell of the world."""
+    """What an occurrence of an event carries: one of `values`, or (None) a cell of a grid."""
 
     name: str
     meaning: str
@@ -61,7 +61,7 @@ class Signal:
 class Balance:
     """`least <= count(plus) - count(minus) <= most` at every moment of an episode.
 
-    `most=None` says that the bound is finite but depends on the world (how many doors there are). Either way a sequence
+    `most=None` says that the bound is finite but depends on the environment (how many doors there are). Either way a sequence
     of events that is repeated for ever must leave the balance where it was: a key is dropped before it is picked up again,
     and a door that cannot be locked is unlocked only once.
     """

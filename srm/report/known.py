@@ -34,18 +34,18 @@ def known_of(summary: Summary) -> Iterator[str]:
 
 
 def _lacking(summary: Summary) -> str:
-    asked = summary.convergence
+    wanted = summary.convergence
     parts = []
-    apart = [h for h in summary.holes if h.r_hat is None or h.r_hat > asked.largest_r_hat]
+    apart = [h for h in summary.holes if h.r_hat is None or h.r_hat > wanted.largest_r_hat]
     if apart:
         worst = max(apart, key=lambda h: float("inf") if h.r_hat is None else h.r_hat)
         r_hat = "infinite" if worst.r_hat is None else f"{worst.r_hat:.3f}"
-        parts.append(f"R-hat of ?{worst.name} is {r_hat}, above {asked.largest_r_hat:g}")
-    few = [h for h in summary.holes if h.effective is None or h.effective < asked.least_effective]
+        parts.append(f"R-hat of ?{worst.name} is {r_hat}, above {wanted.largest_r_hat:g}")
+    few = [h for h in summary.holes if h.effective is None or h.effective < wanted.least_effective]
     if few:
         worst = min(few, key=lambda h: h.effective or 0.0)
         parts.append(
-            f"?{worst.name} has {worst.effective or 0:.0f} independent draws, below {asked.least_effective:.0f}"
+            f"?{worst.name} has {worst.effective or 0:.0f} independent draws, below {wanted.least_effective:.0f}"
         )
     return ", ".join(parts)
 

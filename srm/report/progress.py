@@ -52,9 +52,9 @@ Show = Callable[[RoundProgress], None]
 
 
 @contextmanager
-def shown_progress(*, shown: bool = True) -> Iterator[Show]:
+def shown_progress(*, visible: bool = True) -> Iterator[Show]:
     """What to call with each round."""
-    if not shown:
+    if not visible:
         yield lambda progress: None
     elif in_notebook():
         with _notebook() as show:

@@ -1,4 +1,4 @@
-"""A policy's network as somebody who plays one env: the observations of an episode so far go in, an action comes out."""
+"""A policy's network as somebody who plays one environment: the observations of an episode so far go in, an action comes out."""
 
 from __future__ import annotations
 

@@ -56,15 +56,15 @@ class Clone(Learner):
         demos = batch_of(policy, demonstrations)
         rows, memory = demos.rows[:-1].reshape(-1, policy.lags), torch.from_numpy(demos.memory[0])
         self._inputs = NetInput(demos.frames, rows, memory, torch.from_numpy(demos.episode_start[:-1]))
-        self._real = torch.from_numpy(np.flatnonzero(demonstrations.valid.reshape(-1)))
-        self._actions = torch.from_numpy(demonstrations.actions.reshape(-1))[self._real]
+        self._valid = torch.from_numpy(np.flatnonzero(demonstrations.valid.reshape(-1)))
+        self._actions = torch.from_numpy(demonstrations.actions.reshape(-1))[self._valid]
         super().__init__(Player(envs, policy, ppo.num_steps, seed), {}, {"adam": self._optimiser}, seed)
 
     def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
         means = Means()
         for _ in range(self.config.steps):
             outputs, _ = self.net(self._inputs)
-            logits = outputs["logits"][self._real]
+            logits = outputs["logits"][self._valid]
             loss = cross_entropy(logits, self._actions)
             entropy = entropy_of(torch.log_softmax(logits, dim=1)).mean()
             (loss - self.config.entropy_weight * entropy).backward()

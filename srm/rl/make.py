@@ -35,7 +35,7 @@ class LearnerConfig:
             raise RunError("--learner ride looks at cells of a grid, which --net mlp does not; use ppo or agac with it")
         if self.learner == "ride" and self.ppo.least_real_steps < self.ride.minibatches:
             raise RunError(
-                f"{self.ppo.num_envs} envs x {self.ppo.num_steps} steps are too few for --ride.minibatches "
+                f"{self.ppo.num_envs} environments x {self.ppo.num_steps} steps are too few for --ride.minibatches "
                 f"{self.ride.minibatches}; give fewer, or more --ppo.num-steps"
             )
 

@@ -48,7 +48,7 @@ class Minibatches:
         self._rows = batch.rows[:num_steps].reshape(num_steps * num_envs, -1)
         self._memory = torch.from_numpy(batch.memory.reshape((num_steps + 1) * num_envs, batch.memory.shape[2]))
         self._episode_start = torch.from_numpy(batch.episode_start.reshape(-1))
-        self._real = batch.rollout.valid.reshape(-1)
+        self._valid = batch.rollout.valid.reshape(-1)
         self._hash = sample_hashes(batch.frames, self._rows)  # [T * B]
 
     def epoch(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
@@ -59,7 +59,7 @@ class Minibatches:
             yield from self._epoch_of_steps(count, rng)
 
     def _epoch_of_steps(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
-        valid = np.flatnonzero(self._real)
+        valid = np.flatnonzero(self._valid)
         _, first, group = np.unique(self._hash[valid], return_index=True, return_inverse=True)
         place = rng.permutation(len(first))[group]  # of each step's group of equal samples in this epoch
         order = np.argsort(place, kind="stable")
@@ -72,9 +72,9 @@ class Minibatches:
     def _epoch_of_sequences(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
         length, num_envs = self._recurrence, self._num_envs
         if length == 1:
-            starts = np.flatnonzero(self._real)
+            starts = np.flatnonzero(self._valid)
         else:
-            starts = np.arange(len(self._real)).reshape(-1, length, num_envs)[:, 0].reshape(-1)
+            starts = np.arange(len(self._valid)).reshape(-1, length, num_envs)[:, 0].reshape(-1)
         along = np.arange(length)[:, None] * num_envs
         for part in np.array_split(rng.permutation(starts), count):
             index = (part + along).reshape(-1)
@@ -89,7 +89,7 @@ class Minibatches:
         inputs = NetInput(self._frames, self._rows[distinct], memory, episode_start, inverse)
         if self._recurrence == 1:
             return Minibatch(inputs, samples, None)
-        valid = torch.from_numpy(np.flatnonzero(self._real[index]))
+        valid = torch.from_numpy(np.flatnonzero(self._valid[index]))
         return Minibatch(inputs, samples[valid], valid)
 
 

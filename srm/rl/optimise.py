@@ -26,8 +26,8 @@ class Optimiser:
         self._all = nn.Parameter(torch.cat([weight.detach().flatten() for weight in weights.values()]))
         self._all.grad = torch.zeros_like(self._all)
         for name, weight in weights.items():
-            weight.data = self._observations(self._all.data)[name]
-            weight.grad = self._observations(self._all.grad)[name]
+            weight.data = self._views(self._all.data)[name]
+            weight.grad = self._views(self._all.grad)[name]
         self._learning_rate, self._epsilon, self._max_grad_norm = learning_rate, epsilon, max_grad_norm
         self._steps = torch.zeros(())
         self._memory = {part: torch.zeros_like(self._all.data) for part in PARTS}
@@ -66,10 +66,10 @@ class Optimiser:
         """Adam's memory, for a checkpoint; empty before the first step."""
         if not self._steps:
             return {}
-        parts = {part: self._observations(self._memory[part]) for part in PARTS}
-        return {
-            f"{name}.{part}": observations[name] for part, observations in parts.items() for name in self._shapes
-        } | {f"{name}.step": self._steps for name in self._shapes}
+        parts = {part: self._views(self._memory[part]) for part in PARTS}
+        return {f"{name}.{part}": views[name] for part, views in parts.items() for name in self._shapes} | {
+            f"{name}.step": self._steps for name in self._shapes
+        }
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         names = [f"{name}.{part}" for name in self._shapes for part in ("step", *PARTS)]
@@ -80,7 +80,7 @@ class Optimiser:
         }
         self._steps = tensors[f"{next(iter(self._shapes))}.step"].clone()
 
-    def _observations(self, flat: Tensor) -> dict[str, Tensor]:
+    def _views(self, flat: Tensor) -> dict[str, Tensor]:
         """The parts of an array of all weights, by name."""
         sizes = [shape.numel() for shape in self._shapes.values()]
         return {

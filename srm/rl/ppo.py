@@ -77,7 +77,7 @@ class PpoConfig:
             raise RunError(f"--ppo.recurrence {self.recurrence} does not divide --ppo.num-steps {self.num_steps}")
         if min(self.least_real_steps, self.num_envs * self.num_steps // self.recurrence) < self.minibatches:
             raise RunError(
-                f"{self.num_envs} envs x {self.num_steps} steps in sequences of {self.recurrence} are too few for "
+                f"{self.num_envs} environments x {self.num_steps} steps in sequences of {self.recurrence} are too few for "
                 f"--ppo.minibatches {self.minibatches}, each of which needs two steps; give fewer, or more --ppo.num-steps"
             )
 

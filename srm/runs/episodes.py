@@ -8,10 +8,10 @@
     rules      {label: text} of the machine's rules
     episodes   a list; of each
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
-        env_id, seed (-1: not known)                  ended    False: time ran out
+        env_id, seed (-1: not known)                  terminated: False if time ran out
         return     the task's reward in all           pay      the machine's, hindsight included
         actions    [T]                                rewards  [step, task reward] where there was any
-        trace      what the machine said, of the steps at which anything happened (`_told`)
+        trace      what the machine said, of the steps at which anything happened (`_step_json`)
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
         holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
@@ -61,21 +61,21 @@ def record_episodes(
     """All demonstrations, then `count` episodes of a policy in the task's environment. The machine is a concrete one."""
     episodes = [*_demonstrated(task, demonstrations), *_played(task, act, count, seed)]
     values, room = machine.values(), MOST_PICTURES
-    told = []
+    records = []
     for episode in episodes:
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
-        shown, room = _within(episode.moments, room)
-        told.append(_tell_episode(machine, episode, traced) | tell(shown))
-    taken = sorted({action for episode in told for action in episode["actions"]})
+        moments, room = _within(episode.moments, room)
+        records.append(_episode_json(machine, episode, traced) | tell(moments))
+    actions = sorted({action for record in records for action in record["actions"]})
     return {
         "format": FORMAT,
         "task": task.name,
         "env_id": task.env_id,
         "machine": machine.name,
         "values": values,
-        "actions": {action: action_name(task.vocabulary, action) for action in taken},
+        "actions": {action: action_name(task.vocabulary, action) for action in actions},
         "rules": {label: str(rule) for _, rule, label in machine.rules},
-        "episodes": told,
+        "episodes": records,
     }
 
 
@@ -107,9 +107,9 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     if domain is not None and domain.compile_env is not None:
         env = domain.compile_env(env)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
-    for number, world_seed in enumerate(seeds, start=1):
-        trajectory, moments = _watched(env, act, world_seed)
-        yield Episode("policy", number, task.env_id, world_seed, trajectory, moments)
+    for number, env_seed in enumerate(seeds, start=1):
+        trajectory, moments = _watched(env, act, env_seed)
+        yield Episode("policy", number, task.env_id, env_seed, trajectory, moments)
     env.close()
 
 
@@ -124,12 +124,12 @@ def _within(moments: Sequence[Scene | None], room: int) -> tuple[Sequence[Scene 
     return (moments, room - size) if size <= room else ((), room)
 
 
-# Telling
+# As plain data
 
 
-def _tell_episode(machine: Machine, episode: Episode, traced: Trace) -> dict[str, Any]:
+def _episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str, Any]:
     trajectory, sums = episode.trajectory, total(machine, machine.values(), [traced])
-    told = {
+    record = {
         "kind": episode.kind,
         "number": episode.number,
         "env_id": episode.env_id,
@@ -139,24 +139,24 @@ def _tell_episode(machine: Machine, episode: Episode, traced: Trace) -> dict[str
         "pay": _short(traced.pay),
         "actions": trajectory.actions.tolist(),
         "rewards": [[step, _short(reward)] for step, reward in enumerate(trajectory.task_reward.tolist()) if reward],
-        "trace": [_told(step) for step in traced.steps if step.happened or not step.is_idle],
+        "trace": [_step_json(step) for step in traced.steps if step.happened or not step.is_idle],
         "counters": list(_counters(traced)),
         "holes": {row.hole or "": _short(row.amount) for row in sums.holes if row.paid},
         "rules": {row.rule: [row.fired, _short(row.amount)] for row in sums.rules if row.fired},
     }
     if traced.steps[0].signals:
-        told["signals"] = [{name: _short(value) for name, value in step.signals.items()} for step in traced.steps]
-    return told
+        record["signals"] = [{name: _short(value) for name, value in step.signals.items()} for step in traced.steps]
+    return record
 
 
-def _told(step: TracedStep) -> dict[str, Any]:
+def _step_json(step: TracedStep) -> dict[str, Any]:
     """One step; what does not apply is left out."""
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "step": step.step,
         "events": [str(happening) for happening in step.happened],
         "rule": step.fired.rule if step.fired else None,
         "because": _because(step.fired) if step.fired else None,
-        "pay": _tell_amount(step.pay),
+        "pay": _amount_json(step.pay),
         "to": step.target if step.target != step.node else None,
         "refused": [[reason.rule, _because(reason) or reason.guard] for reason in step.refused if not reason.holds],
         "repaid": [
@@ -165,8 +165,8 @@ def _told(step: TracedStep) -> dict[str, Any]:
         ],
     }
     if step.repaid_at is not None:
-        told["kept"], told["repaid_at"] = _short(step.value), step.repaid_at
-    return {name: value for name, value in told.items() if value not in (None, [])}
+        record["kept"], record["repaid_at"] = _short(step.value), step.repaid_at
+    return {name: value for name, value in record.items() if value not in (None, [])}
 
 
 def _because(reason: Reason) -> str | None:
@@ -174,7 +174,7 @@ def _because(reason: Reason) -> str | None:
     return reason.in_numbers if reason.in_numbers != reason.guard else None
 
 
-def _tell_amount(amount: Amount | None) -> dict[str, Any] | None:
+def _amount_json(amount: Amount | None) -> dict[str, Any] | None:
     if amount is None:
         return None
     shares = {share.hole or "": _short(share.amount) for share in amount.shares}

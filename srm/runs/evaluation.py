@@ -1,4 +1,4 @@
-"""How well a trained policy does: episodes that nobody learns from, in envs that nobody trained in."""
+"""How well a trained policy does: episodes that nobody learns from, in environments that nobody trained in."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ class Learning:
     stop_at: float | None = None
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
-    """of envs, weights, actions and draws"""
+    """of environments, weights, actions and draws"""
     envs: Stepping = "auto"
-    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
+    """who steps the environments. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     infer: Way = "posterior"
     """how the holes are inferred: draws from the posterior itself, the paper's Algorithm 1, or a baseline that only looks at signs or regresses"""
     allow_farming: bool = False

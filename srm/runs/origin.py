@@ -26,7 +26,7 @@ def envs_line(env_id: str, stepped_by: str) -> str:
 
 
 def stepped_by(task: Task) -> str:
-    """Who steps a task's envs, for those that have none at hand."""
+    """Who steps a task's environments, for those that have none at hand."""
     envs = task.make_envs(1, seed=0)
     envs.close()
     return envs.stepped_by

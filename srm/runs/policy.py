@@ -23,7 +23,7 @@ from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
-TRIES = 25  # envs in a row that a policy may fail when it shows how a task is done
+TRIES = 25  # environments in a row that a policy may fail when it shows how a task is done
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +96,14 @@ def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrati
 
     def expert(env: Any) -> list[int] | None:
         nonlocal missed
-        played = play(env, actor, env.unwrapped.np_random_seed)  # the env it was just reset to
+        played = play(env, actor, env.unwrapped.np_random_seed)  # the environment it was just reset to
         if played.terminated and played.total_reward > 0:
             missed = 0
             return played.actions.tolist()
         missed += 1
         if missed == TRIES:
             raise RunError(
-                f"{folder}: its policy has not solved {TRIES} envs of {task.env_id} in a row; "
+                f"{folder}: its policy has not solved {TRIES} environments of {task.env_id} in a row; "
                 "train it further with --resume and more --frames, or leave --from-run out for the expert"
             )
         return None

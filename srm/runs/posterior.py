@@ -75,7 +75,7 @@ class Inference:
     frames: int = RANDOM_FRAMES
     """steps of random play, and of each --play; where nearly every step may pay, fewer of them are read"""
     seed: int = 0
-    """of envs, actions and draws"""
+    """of environments, actions and draws"""
     allow_farming: bool = False
     """leave out the atoms that forbid loops which could be repeated without end for gain"""
     posterior: PosteriorConfig = field(default_factory=PosteriorConfig)
@@ -95,36 +95,36 @@ class Inputs:
     demonstrations: Demonstrations
 
 
-def read_inputs(asked: Inference) -> Inputs:
+def read_inputs(settings: Inference) -> Inputs:
     """Refuses what cannot be inferred."""
-    task, machine = _task_and_machine(asked)
+    task, machine = _task_and_machine(settings)
     machine = machine.opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
-    refuse_unfit(machine, task.vocabulary, asked.constraint)
-    for folder in asked.play:
+    refuse_unfit(machine, task.vocabulary, settings.constraint)
+    for folder in settings.play:
         policy_file(folder)  # refused if there is none
-    constraint = None if asked.constraint == NO_CONSTRAINT else machine.constraint(asked.constraint)
-    return Inputs(task, machine, constraint, demos.choose(task, asked.demos, asked.count))
+    constraint = None if settings.constraint == NO_CONSTRAINT else machine.constraint(settings.constraint)
+    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count))
 
 
-def _task_and_machine(asked: Inference) -> tuple[Task, Machine]:
-    name = asked.subject
+def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
+    name = settings.subject
     if _is_task(name):
-        if asked.task is not None:
+        if settings.task is not None:
             raise SettingError(
                 f"{name} is a task, so --task would change nothing; leave it out, or name a machine first"
             )
         task = find_task(name)
-        if asked.machine is None and not task.machines:
+        if settings.machine is None and not task.machines:
             raise MachineError(f"task {task.name} has no machine of its own; name one with --machine FILE")
-        return task, find_machine(asked.machine or task.machines[0], {task.vocabulary.name: task.vocabulary})
+        return task, find_machine(settings.machine or task.machines[0], {task.vocabulary.name: task.vocabulary})
     _refuse_unknown(name)
-    if asked.machine is not None:
+    if settings.machine is not None:
         raise SettingError(
             f"{name} is a machine, so --machine would change nothing; leave it out, or name a task first"
         )
-    task = _task_of(asked)
+    task = _task_of(settings)
     return task, find_machine(name, {task.vocabulary.name: task.vocabulary})
 
 
@@ -147,14 +147,14 @@ def _refuse_unknown(name: str) -> None:
         )
 
 
-def _task_of(asked: Inference) -> Task:
+def _task_of(settings: Inference) -> Task:
     """The task of a machine."""
-    if asked.task is not None:
-        return find_task(asked.task)
-    if asked.demos is not None:
-        shown, family = demos.load_told(asked.demos, None)
-        return find_task(shown.env_id) if shown.env_id in ENVIRONMENTS[family.name] else family
-    machine = find_machine(asked.subject)
+    if settings.task is not None:
+        return find_task(settings.task)
+    if settings.demos is not None:
+        demonstrations, family = demos.load_with_task(settings.demos, None)
+        return find_task(demonstrations.env_id) if demonstrations.env_id in ENVIRONMENTS[family.name] else family
+    machine = find_machine(settings.subject)
     for task in FAMILIES.values():
         if machine.name in task.machines:
             return task
@@ -163,11 +163,11 @@ def _task_of(asked: Inference) -> Task:
     )
 
 
-def infer_holes(asked: Inference, inputs: Inputs) -> Posterior:
+def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
     demonstrated = inputs.demonstrations.as_rollout()
     plays = [
-        random_play(inputs.task, demonstrated, asked.seed, asked.frames),
-        *_policy_plays(asked, inputs, demonstrated),
+        random_play(inputs.task, demonstrated, settings.seed, settings.frames),
+        *_policy_plays(settings, inputs, demonstrated),
     ]
     return infer(
         inputs.machine,
@@ -175,32 +175,32 @@ def infer_holes(asked: Inference, inputs: Inputs) -> Posterior:
         inputs.task.event_reader(),
         demonstrated,
         plays,
-        asked.posterior,
-        seed=asked.seed,
-        allow_farming=asked.allow_farming,
+        settings.posterior,
+        seed=settings.seed,
+        allow_farming=settings.allow_farming,
     )
 
 
-def _policy_plays(asked: Inference, inputs: Inputs, demonstrated: Rollout) -> list[Play]:
-    if not asked.play:
+def _policy_plays(settings: Inference, inputs: Inputs, demonstrated: Rollout) -> list[Play]:
+    if not settings.play:
         return []
     from srm.runs.policy_play import policy_play  # torch, which nothing else here needs
 
     demonstrations = inputs.demonstrations
     return [
-        policy_play(folder, inputs.task, demonstrations, demonstrated, asked.seed, asked.frames)
-        for folder in asked.play
+        policy_play(folder, inputs.task, demonstrations, demonstrated, settings.seed, settings.frames)
+        for folder in settings.play
     ]
 
 
-def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: Posterior) -> None:
+def write_inference(folder: Path, settings: Inference, inputs: Inputs, posterior: Posterior) -> None:
     """Everything but the page."""
     refuse_taken(folder, resumable=False)
     demonstrations = inputs.demonstrations
     summary = to_json(posterior, inputs.task.event_reader(), demonstrations.trajectories)
     texts = {
         CONFIG: config_json(
-            {"kind": KIND, "inference": to_plain(asked), **origin(inputs.task.env_id, stepped_by(inputs.task))}
+            {"kind": KIND, "inference": to_plain(settings), **origin(inputs.task.env_id, stepped_by(inputs.task))}
         ),
         MACHINE: str(inputs.machine),
         LEARNT: str(held_to(posterior.concrete, posterior.constraint)),
@@ -214,11 +214,11 @@ def write_inference(folder: Path, asked: Inference, inputs: Inputs, posterior: P
     create_folder(folder, texts, fill)
 
 
-def free_folder(asked: Inference, inputs: Inputs) -> Path:
+def free_folder(settings: Inference, inputs: Inputs) -> Path:
     """runs/TASK-MACHINE-infer-seedN, with a number if that is taken."""
     task = inputs.task
     is_default = task.name not in FAMILIES or task.env_id == FAMILIES[task.name].env_id
     name = task.name if is_default else short_name(task.env_id)
-    folder = Path("runs") / f"{name}-{inputs.machine.name}-infer-seed{asked.seed}"
+    folder = Path("runs") / f"{name}-{inputs.machine.name}-infer-seed{settings.seed}"
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())

@@ -50,21 +50,21 @@ class Training:
     draw: int = 0
     """which of the random assignments"""
     constraint: str | None = None
-    """which of the machine's constraints random values keep, or none; its first unless told"""
+    """which of the machine's constraints random values keep, or none; its first unless given"""
     demos: Path | None = None
-    """file of the demonstrations to imitate; those that ship with the package unless told"""
+    """file of the demonstrations to imitate; those that ship with the package unless given"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """imitate only the first so many"""
     from_run: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """begin with the policy that this run has trained, in a smaller env for instance, in place of a fresh one"""
+    """begin with the policy that this run has trained, in a smaller environment for instance, in place of a fresh one"""
     frames: int = 0
     """steps to play; 0: what the task's table says"""
     stop_at: float | None = None
     """stop earlier, once the mean return of the last hundred episodes is this high"""
     seed: int = 0
-    """of envs, weights and actions"""
+    """of environments, weights and actions"""
     envs: Stepping = "auto"
-    """who steps the envs. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
+    """who steps the environments. auto: MiniGrid's rules compiled, for every environment that keeps them, else Gymnasium; gymnasium: always Gymnasium; envpool: EnvPool, whose MultiRoom puts walls behind doors"""
     checkpoint_seconds: float = 30.0
     """how much work may be lost when the run is killed"""
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)

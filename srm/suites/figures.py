@@ -12,9 +12,7 @@ MAZE = (
 )
 MAZE_MACHINE = "obstructedmaze_4"
 PAPER = "--infer algorithm1"  # the figures are the paper's, and so is the way its holes are inferred
-KEYCORRIDOR = (
-    "--constraint sharp"  # what a larger env needs: under `relational`, doors opened and closed may outpay the lock
-)
+KEYCORRIDOR = "--constraint sharp"  # what a larger environment needs: under `relational`, doors opened and closed may outpay the lock
 ENTROPY_OF_GAIL = (
     "--ppo.entropy-weight 0.05"  # with 0.01 its policy settles on one act before the discriminator has learnt
 )

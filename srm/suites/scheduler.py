@@ -60,7 +60,7 @@ class _Queue:
     def end(self, run: SuiteRun, code: int, stopping: bool) -> None:
         stopped = stopping and code != REFUSED
         state: State = "finished" if run.finished else "stopped" if stopped else "failed"
-        killed = f"killed by {signal.Signals(-code).name}; it said last: " if code < 0 else ""
+        killed = f"killed by {signal.Signals(-code).name}; it printed last: " if code < 0 else ""
         self.over[run] = RunProgress(run, state, reached(run), killed + last_line(run) if state == "failed" else "")
 
     def startable(self) -> list[SuiteRun]:

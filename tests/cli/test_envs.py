@@ -59,10 +59,10 @@ def test_demonstrations_learning_and_inference_say_it_too_and_the_pages_show_it(
     told = f"envs: MiniGrid-DoorKey-5x5-v0 ({COMPILED})"
     assert first_line(capsys, "learn", *asked, "-o", "run", *SMALL, *quick) == told
     assert recorded("run") == COMPILED
-    assert f"Envs: {COMPILED}." in unescape(Path("run/report.html").read_text())
+    assert f"Environments: {COMPILED}." in unescape(Path("run/report.html").read_text())
     assert first_line(capsys, "infer", *asked, "-o", "inferred", "--posterior.sweeps", "60") == told
     assert recorded("inferred") == COMPILED
-    assert f"Envs: {COMPILED}." in unescape(Path("inferred/report.html").read_text())
+    assert f"Environments: {COMPILED}." in unescape(Path("inferred/report.html").read_text())
 
 
 def test_envpool_steps_only_what_it_is_asked_for(capsys: Capture) -> None:
@@ -92,7 +92,7 @@ def test_a_task_that_makes_its_own_envs_cannot_be_given_others(capsys: Capture, 
         "TASK = replace(find_task('doorkey'), envs=lambda env_id, count, seed: make_envs(env_id, count, seed))\n"
     )
     problem = refused(capsys, "train", "mine:TASK", "--envs", "gymnasium", "-o", "run")
-    assert "--envs gymnasium would change nothing: doorkey makes envs of its own; leave --envs out" in problem
+    assert "--envs gymnasium would change nothing: doorkey makes environments of its own; leave --envs out" in problem
 
 
 def test_gymnasium_can_be_asked_for(capsys: Capture) -> None:

@@ -93,7 +93,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         (["check", ""], "name a machine: an .srm file, or one of the library (doorkey, "),
         (["draw"], "give the machines to draw"),
         (["draw", "dorkey"], "did you mean doorkey?"),
-        (["draw", "doorkey", "-o", "a.png"], "a.png: cannot tell the format"),
+        (["draw", "doorkey", "-o", "a.png"], "a.png: the suffix names no format"),
         (["draw", "doorkey", "--format", "svg", "-o", "a.dot"], "a.dot is a file of --format dot"),
         (["draw", "doorkey", "keycorridor", "-o", "a.svg"], "a.svg can hold one drawing"),
         (["draw", "doorkey", "-o", "-"], "- can hold one drawing"),

@@ -94,7 +94,7 @@ def test_train_tells_where_the_run_is_and_what_it_reached(tmp_path: Path, capsys
             ["doorkey", "--learner", "ride", "--agac.surprise", "3"],
             "--agac.* would change nothing: it needs --learner agac",
         ),
-        (["doorkey", "--framse", "3"], "--framse, 3; did you mean --frames? `srm train --help` tells"),
+        (["doorkey", "--framse", "3"], "--framse, 3; did you mean --frames? `srm train --help` lists"),
         (["doorkey", "--net", "rnn"], "invalid choice 'rnn' for argument '--net'"),
         (["doorkey", "--frames", "many"], "--frames: many is no number; `srm train"),
         (["doorkey", "-n", "2.5"], "-n/--count: 2.5 is no whole number; `srm train"),

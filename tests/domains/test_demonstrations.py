@@ -57,7 +57,7 @@ def test_a_replay_that_looks_otherwise_says_when(recorded: Demonstrations) -> No
     changed = replace(recorded, trajectories=(replace(first, observations=observations), *recorded.trajectories[1:]))
     with pytest.raises(DemonstrationError, match=r"episode 0: after 2 actions .* looks otherwise than recorded"):
         list(replay(changed, 0))
-    with pytest.raises(DemonstrationError, match="the seed of its env is not known"):
+    with pytest.raises(DemonstrationError, match="the seed of its environment is not known"):
         list(replay(replace(recorded, seeds=(UNKNOWN_SEED,) * 3), 0))
 
 
@@ -192,7 +192,7 @@ def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
         ("lengths", [5, 5], "lengths: [5, 5] do not divide"),
         ("terminated", [True], "terminated: shape [1], expected [3, ...]"),
         ("seeds", [1, 2], "seeds: 2 for 3 trajectories"),
-        ("about", "[]", "about: must tell task, env_id, vocabulary, versions"),
+        ("about", "[]", "about: must have task, env_id, vocabulary, versions"),
         ("about", "{", "Expecting property name"),
         ("actions", [0.5], "actions holds float64, which no demonstration does"),
     ],
@@ -235,9 +235,11 @@ def test_recording_nothing_is_refused() -> None:
         record(find_task("doorkey"), 0, seed=0)
     with pytest.raises(TaskError, match="has no expert"):
         record(replace(find_task("doorkey"), expert=None), 1, seed=0)
-    with pytest.raises(TaskError, match="envs in a row have no solution"):
+    with pytest.raises(TaskError, match="environments in a row have no solution"):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: None), 1, seed=0)
-    failed = r"failed in the env of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
+    failed = (
+        r"failed in the environment of seed \d+: its episode of length 1 has return 0 and was not ended by the task"
+    )
     with pytest.raises(TaskError, match=failed):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: [6]), 1, seed=0)
     with pytest.raises(TaskError, match=r"action 1 of the expert is 17, which is not in Discrete\(7\)"):

@@ -105,7 +105,7 @@ def test_a_world_that_resets_within_the_step_keeps_its_last_view() -> None:
     )
 
 
-def test_minigrid_through_gymnasium_has_views_and_places() -> None:
+def test_minigrid_through_gymnasium_has_observations_and_poses() -> None:
     played = play(gymnasium_worlds(AutoresetMode.SAME_STEP, DOORKEY), 260)
     assert played.observations.shape[2:] == (7, 7, 3)
     assert played.poses.shape[2] == 3
@@ -166,5 +166,5 @@ def test_an_unknown_environment_gets_a_near_one_suggested() -> None:
         make_envs("MiniGrid-DoorKye-8x8-v0", 1, 0)
     with pytest.raises(TaskError, match=r"did you mean MiniGrid-DoorKey-8x8-v0\?"):
         make_environment("MiniGrid-DoorKye-8x8-v0")
-    with pytest.raises(TaskError, match="0 envs of"):
+    with pytest.raises(TaskError, match="0 environments of"):
         make_envs(DOORKEY, 0, 0)

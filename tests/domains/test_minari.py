@@ -82,7 +82,7 @@ def foreign(ready: Demonstrations, *, seeds: bool) -> None:
         )
 
 
-def test_a_dataset_without_places_has_its_way_reckoned(ready: Demonstrations) -> None:
+def test_a_dataset_without_poses_has_its_way_reckoned(ready: Demonstrations) -> None:
     foreign(ready, seeds=False)
     back = import_minari("others/maze-v0", TASK)
     before, after = (TASK.event_reader().read(found.as_rollout()) for found in (ready, back))
@@ -90,12 +90,12 @@ def test_a_dataset_without_places_has_its_way_reckoned(ready: Demonstrations) ->
     assert np.array_equal(before.step, after.step)
 
 
-def test_a_dataset_without_places_is_played_again_from_its_seeds(ready: Demonstrations) -> None:
+def test_a_dataset_without_poses_is_played_again_from_its_seeds(ready: Demonstrations) -> None:
     foreign(ready, seeds=True)
     check_equal(ready, import_minari("others/maze-v0", TASK))
 
 
-def test_reckoned_places_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
+def test_reckoned_poses_are_the_true_ones_turned_and_moved(ready: Demonstrations) -> None:
     for episode in ready.trajectories:
         reckoned, true = reckon_poses(episode.observations, episode.actions), episode.poses
         turn = (true[0, 2] - reckoned[0, 2]) % 4

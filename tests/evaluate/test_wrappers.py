@@ -144,10 +144,10 @@ def test_the_node_can_be_seen() -> None:
     assert seen["node"].tolist() == [1, 0, 0]
     seen, *_ = env.step(5)
     assert env.observation_space.contains(seen)
-    assert (seen["view"].tolist(), seen["node"].tolist()) == ([1], [0, 1, 0])
+    assert (seen["observation"].tolist(), seen["node"].tolist()) == ([1], [0, 1, 0])
 
 
-def test_look_tells_the_view_and_the_place() -> None:
+def test_look_returns_the_observation_and_the_pose() -> None:
     looked = []
 
     def look(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -255,7 +255,7 @@ def test_a_vector_that_leaves_resetting_to_others_begins_where_it_is_reset() -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_corrected_pay_is_told_for_each_world_when_its_episode_is_over(mode: AutoresetMode) -> None:
+def test_corrected_pay_is_told_for_each_env_when_its_episode_is_over(mode: AutoresetMode) -> None:
     with pytest.warns(HindsightWarning):
         env = SymbolicRewardVector(vector_of(mode), find_machine("obstructedmaze_1_handset"), Heard())
     env.reset(seed=0)
@@ -354,7 +354,7 @@ def test_a_vector_that_does_not_tell_its_autoreset_mode_is_refused() -> None:
         SymbolicRewardVector(vector, find_machine("obstructedmaze_3_handset"), Heard())
 
 
-def test_a_vector_of_minigrid_without_places_says_what_to_do() -> None:
+def test_a_vector_of_minigrid_without_poses_says_what_to_do() -> None:
     vector = gymnasium.make_vec(DOORKEY, 1, vectorization_mode="sync")
     env = SymbolicRewardVector(vector, find_machine("doorkey_handset"), MiniGrid())
     env.reset(seed=0)

@@ -64,6 +64,6 @@ def test_where_nobody_watches_a_line_is_printed_at_first_and_then_rarely(capsys:
         show(TRAINING)
         show(TRAINING)
     assert capsys.readouterr().err == f"{line(TRAINING)}\n"
-    with shown_progress(shown=False) as show:
+    with shown_progress(visible=False) as show:
         show(TRAINING)
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""A small grid written as observations and places: the agent looks along x, so the cell in front of (x, y) is (x + 1, y)."""
+"""A small grid written as observations and poses: the agent looks along x, so the cell in front of (x, y) is (x + 1, y)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,10 @@ def test_a_policy_that_cannot_show_the_task_is_told_as_such(
             "KeyCorridorS3R1",
             f"KeyCorridorS3R1 is of the task keycorridor, but the policy of {run} was trained on doorkey",
         ),
-        ("DoorKey-16x16", f"{run}: its policy has not solved 1 envs of MiniGrid-DoorKey-16x16-v0 in a row; train it"),
+        (
+            "DoorKey-16x16",
+            f"{run}: its policy has not solved 1 environments of MiniGrid-DoorKey-16x16-v0 in a row; train it",
+        ),
     ):
         assert main(["demo", task, "--from-run", str(run), "-o", str(tmp_path / "shown.npz")]) == 2
         said = capsys.readouterr().err

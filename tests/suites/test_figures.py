@@ -141,7 +141,7 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
     with pytest.raises(RunError) as refused:
         refuse_unfit(curve("a", "train doorkey --framez 3"), "own")
     assert str(refused.value) == (
-        "suite own: curve a = 'train doorkey --framez 3': Unrecognized options: --framez, 3; did you mean --frames? `srm train --help` tells the flags"
+        "suite own: curve a = 'train doorkey --framez 3': Unrecognized options: --framez, 3; did you mean --frames? `srm train --help` lists the flags"
     )
 
 

@@ -1,6 +1,6 @@
-"""One environment of MiniGrid with compiled steps: an episode begins in MiniGrid's own env of a seed and goes on in grid.c.
+"""One environment of MiniGrid with compiled steps: an episode begins in MiniGrid's own environment of a seed and goes on in grid.c.
 
-A step takes 10 microseconds, MiniGrid's 75 and another 80 to look at the whole env after it. `tests/domains/minigrid/test_compiled.py` plays both
+A step takes 10 microseconds, MiniGrid's 75 and another 80 to look at the whole environment after it. `tests/domains/minigrid/test_compiled.py` plays both
 side by side.
 """
 

@@ -1,7 +1,7 @@
-"""MiniGrid's vocabulary: what happened in a whole rollout, from observations, actions and places alone.
+"""MiniGrid's vocabulary: what happened in a whole rollout, from observations, actions and poses alone.
 
     observations   [T+1, B, 7, 7, 3] uint8   [column, row, (type, colour, state)]
-    places  [T+1, B, 3] int16         x, y and direction of the agent
+    poses          [T+1, B, 3] int16              x, y and direction of the agent
 
 The agent stands at [3, 6] of its observation and looks to smaller rows, so the cell in front of it is [3, 5]; its own cell
 shows what it carries. The cell in front is always visible and nothing moves by itself, so the observation before the step and
@@ -77,7 +77,7 @@ class MiniGrid:
             )
         if poses.shape[2] != 3:
             raise TaskError(
-                f"places have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.minigrid.envs.ShowPose)"
+                f"poses have {poses.shape[2]} numbers; MiniGrid's words need x, y and direction (srm.domains.minigrid.envs.ShowPose)"
             )
 
     def _to_take(self) -> Target | None:
@@ -85,20 +85,20 @@ class MiniGrid:
 
 
 Cells = np.ndarray  # [..., 3] uint8: type, colour, state
-Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # [N] step, env and event, [N, 2] colour and place
+Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # [N] step, env and event, [N, 2] colour and place
 
 
-def _read(rollout: Rollout, target: Target | None) -> Found:
+def _read(rollout: Rollout, target: Target | None) -> Occurrences:
     """What happened, env by env and step by step; within a step the act, then what is seen, then a wall."""
-    found = [_acts(rollout, target)]
+    parts = [_acts(rollout, target)]
     if target is not None:
-        found.append(_sights(rollout, target))
-    step, env, event, attributes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        parts.append(_sights(rollout, target))
+    step, env, event, attributes = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.lexsort((event, step, env))
     return step[order].astype(np.int32), env[order].astype(np.int32), event[order], attributes[order]
 
 
-def _acts(rollout: Rollout, target: Target | None) -> Found:
+def _acts(rollout: Rollout, target: Target | None) -> Occurrences:
     """At most one a step."""
     event = np.full(rollout.actions.shape, NOTHING, np.int16)
     front, own = rollout.observations[:-1, :, 3, 5], rollout.observations[:-1, :, 3, 6]
@@ -140,13 +140,13 @@ def _doing(actions: np.ndarray, front: Cells, own: Cells, target: Target | None)
     }
 
 
-def _sights(rollout: Rollout, target: Target) -> Found:
+def _sights(rollout: Rollout, target: Target) -> Occurrences:
     """The target in view; a carried one is not looked at, and of several the first counts."""
     kinds = rollout.observations[:-1, ..., 0]
-    found = np.stack(np.unravel_index(np.flatnonzero(kinds == target.kind), kinds.shape))  # few of all cells
-    step, env, column, row = found
-    counts = _is_target(rollout.observations[tuple(found)], target) & rollout.valid[step, env]
-    step, env, column, row = found[:, counts & ((column != 3) | (row != 6))]
+    cells = np.stack(np.unravel_index(np.flatnonzero(kinds == target.kind), kinds.shape))  # few of all cells
+    step, env, column, row = cells
+    counts = _is_target(rollout.observations[tuple(cells)], target) & rollout.valid[step, env]
+    step, env, column, row = cells[:, counts & ((column != 3) | (row != 6))]
     first = (np.diff(step, prepend=-1) != 0) | (np.diff(env, prepend=-1) != 0)
     step, env, column, row = step[first], env[first], column[first], row[first]
     attributes = np.full((len(step), 2), NOTHING, np.int32)
@@ -162,7 +162,7 @@ def _is_target(cells: Cells, target: Target | None) -> np.ndarray:
 
 
 def _cell(poses: np.ndarray, column: int | np.ndarray, row: int | np.ndarray) -> np.ndarray:
-    """The env's cells that observations from `poses` [N, 3] show at [column, row], each as one number."""
+    """The environment's cells that observations from `poses` [N, 3] show at [column, row], each as one number."""
     x, y, direction = poses.T.astype(np.int32)
     dx, dy = _STEPS[direction].T
     ahead, right = 6 - row, column - 3

@@ -76,7 +76,7 @@ def find_goal(world: World, target: str | None) -> Cell:
         wanted = Target.of(target)
         cells = [c for c in world.cells(wanted.kind) if wanted.colour in (None, world.things[c].colour)]
     if not cells:
-        raise TaskError(f"this world has no {target or 'goal'}; another task's expert may fit it")
+        raise TaskError(f"this environment has no {target or 'goal'}; another task's expert may fit it")
     return cells[0]
 
 

@@ -126,10 +126,10 @@ def read_world(env: Any) -> World:
     return World(things, (int(env.agent_pos[0]), int(env.agent_pos[1]), int(env.agent_dir)), _thing(env.carrying))
 
 
-def _thing(found: Any) -> Thing | None:
-    if found is None or found.type not in _KINDS:
+def _thing(other: Any) -> Thing | None:
+    if other is None or other.type not in _KINDS:
         return None
     state = OPEN
-    if found.type == "door":
-        state = LOCKED if found.is_locked else OPEN if found.is_open else CLOSED
-    return Thing(_KINDS[found.type], COLOURS.index(found.color), state, _thing(getattr(found, "contains", None)))
+    if other.type == "door":
+        state = LOCKED if other.is_locked else OPEN if other.is_open else CLOSED
+    return Thing(_KINDS[other.type], COLOURS.index(other.color), state, _thing(getattr(other, "contains", None)))

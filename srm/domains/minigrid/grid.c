@@ -1,7 +1,7 @@
 /* MiniGrid: steps and observations of every environment that keeps its rules, and the layouts of DoorKey, KeyCorridor and
    ObstructedMaze (srm.domains.minigrid.grid says what the arrays are).
 
-   The rules and the layouts are those of the `minigrid` package; chance is drawn from a sequence of each world's own. */
+   The rules and the layouts are those of the `minigrid` package; random numbers are drawn from a sequence of each environment's own. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -30,7 +30,7 @@ typedef struct {
     const Layout *layout;
     uint8_t *cells, *inside, *carried;
     int16_t *agent;
-    uint64_t *chance;
+    uint64_t *rng;
 } World;
 
 typedef int Doors[MOST_ROOMS][MOST_ROOMS][4][2]; /* [column][row][side]: x, y */
@@ -47,13 +47,13 @@ static void put(uint8_t *at, int kind, int colour, int state) {
 
 /* A number below `count`, by SplitMix64; that 2^64 is no multiple of so small a count cannot be noticed. */
 static int below(World *world, int count) {
-    uint64_t z = *world->chance += 0x9E3779B97F4A7C15u;
+    uint64_t z = *world->rng += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return (int)((z ^ (z >> 31)) % (uint64_t)count);
 }
 
-/* New worlds */
+/* New episodes */
 
 static void wall_around(World *world, int left, int top, int width, int height) {
     for (int x = left; x < left + width; x++)
@@ -325,7 +325,7 @@ static void see(World *world, uint8_t *view) {
         put(own, EMPTY, 0, 0);
 }
 
-enum { CELLS, INSIDE, AGENT, CARRIED, STEPS, CHANCE, OVER, ACTIONS, LAYOUT, REWARD, ENDED, CUT, VIEWS, ARRAYS };
+enum { CELLS, INSIDE, AGENT, CARRIED, STEPS, RNG, OVER, ACTIONS, LAYOUT, REWARD, ENDED, CUT, VIEWS, ARRAYS };
 
 /* step(arrays in this order): one step of all worlds; one that is over begins anew instead. */
 static PyObject *step(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
@@ -347,7 +347,7 @@ static PyObject *step(PyObject *module, PyObject *const *arguments, Py_ssize_t c
             .inside = (uint8_t *)arrays[INSIDE].buf + size * b,
             .carried = (uint8_t *)arrays[CARRIED].buf + 4 * b,
             .agent = (int16_t *)arrays[AGENT].buf + 3 * b,
-            .chance = (uint64_t *)arrays[CHANCE].buf + b,
+            .rng = (uint64_t *)arrays[RNG].buf + b,
         };
         int outcome = NOTHING, over = ((uint8_t *)arrays[OVER].buf)[b];
         if (over) {

@@ -8,7 +8,7 @@
     agent   [B, 3]       int16   x, y, direction (0 right, 1 down, 2 left, 3 up)
     carried [B, 4]       uint8   type, colour, state and inside of what is carried; type 0: nothing
     steps   [B]          int32   of the episode
-    chance  [B]          uint64  where each env stands in its own sequence of random numbers
+    rng     [B]          uint64  where each env stands in its own sequence of random numbers
 
 Whose rules an environment has is read from its class (`compile_rules`): the methods that make a step must be MiniGrid's own, but for the
 variants of `step` in `VARIANTS`. An environment that changes anything else, the reward or the observation, is left to Gymnasium, and the
@@ -16,7 +16,7 @@ reason is given. The layouts are the environment's own (`srm.domains.minigrid.la
 MiniGrid's settings, but with other random numbers than there.
 
 A step takes 0.2 microseconds of a core, EnvPool's 9, and there is no thread to wait for. `tests/domains/minigrid/test_grid.py` and `test_rules.py` step these
-envs and MiniGrid's side by side.
+envs and MiniGrid's own side by side.
 """
 
 from __future__ import annotations

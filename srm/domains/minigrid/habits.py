@@ -115,7 +115,7 @@ HABITS = {
 
 @dataclass
 class Demonstrator:
-    """An expert (see `Task.expert`) that plans, with a habit or with noise. Noise follows from the seed of the env."""
+    """An expert (see `Task.expert`) that plans, with a habit or with noise. Noise follows from the seed of the environment."""
 
     target: str | None
     habit: Habit | None = None

@@ -37,12 +37,12 @@ class GridStart:
 class UnknownLayout(TaskError):
     """A layout with something that the compiled rules do not know."""
 
-    def __init__(self, env: Any, found: str) -> None:
+    def __init__(self, env: Any, what: str) -> None:
         super().__init__(
-            f"{type(env).__name__}: its layout has {found}, which the compiled rules of MiniGrid do not know; "
+            f"{type(env).__name__}: its layout has {what}, which the compiled rules of MiniGrid do not know; "
             "have Gymnasium step it with --envs gymnasium"
         )
-        self.found = found
+        self.what = what
 
 
 def rules_of(env: gymnasium.Env) -> Rules | str:
@@ -54,7 +54,7 @@ def rules_of(env: gymnasium.Env) -> Rules | str:
     try:
         read_grid(env.unwrapped, rules)
     except UnknownLayout as problem:
-        return f"since its layout has {problem.found}"
+        return f"since its layout has {problem.what}"
     return rules
 
 

@@ -1,4 +1,4 @@
-/* What a machine pays under K assignments at once: srm.evaluate.batched tells what this computes. The innermost loops run over
+/* What a machine pays under K assignments at once: srm.evaluate.batched says what this computes. The innermost loops run over
    the assignments, which lie next to each other. */
 
 #include "machine.h"
@@ -194,7 +194,7 @@ static void fire_surely(const Run *r, int entry, int candidate, int32_t *firing,
     repay(r, candidate, paid);
 }
 
-/* The candidates of an entry, in the order of the text; `clash` tells of two that hold together. */
+/* The candidates of an entry, in the order of the text; `clash` names two that hold together. */
 static void fire(const Run *r, int entry, int32_t *firing, double *paid, int64_t clash[4]) {
     const Entries *e = r->e;
     int first = e->candidate_from[entry], end = e->candidate_from[entry + 1];

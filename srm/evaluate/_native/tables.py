@@ -1,6 +1,6 @@
 """A machine as flat arrays that compiled code can walk; machine.h has the same fields.
 
-`srm.evaluate._native.dynamic` tells which rules are open, and which counters and nodes dynamic.
+`srm.evaluate._native.dynamic` says which rules are open, and which counters and nodes dynamic.
 
 Lists of lists are stored as one array with the offsets at which each begins (`*_from`, one longer than there are lists).
 

@@ -1,4 +1,4 @@
-/* Once over the events of a rollout with the holes left open: srm.evaluate.symbolic tells what this computes. */
+/* Once over the events of a rollout with the holes left open: srm.evaluate.symbolic says what this computes. */
 
 #include "machine.h"
 
@@ -288,7 +288,7 @@ static int gather_events(Walk *w, int *at, int *repayable) {
     return matters;
 }
 
-static int walk_world(Walk *w, int node, int *at, int64_t clash[4]) {
+static int walk_env(Walk *w, int node, int *at, int64_t clash[4]) {
     const Tables *t = w->t;
     const Happened *h = w->h;
     Flags over = h->over + w->env, valid = h->valid + w->env;
@@ -340,7 +340,7 @@ int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts
         for (int event = 0; event < t->events; event++) w.now[event] = NONE;
         for (w.env = 0; w.env < h->envs && !w.failed; w.env++) {
             w.counts = counts + (int64_t)w.env * t->counters;
-            nodes[w.env] = walk_world(&w, nodes[w.env], &at, clash);
+            nodes[w.env] = walk_env(&w, nodes[w.env], &at, clash);
             begun[w.env] = w.episode_from;
         }
         put(&w, &memory->candidate_from, (int32_t)memory->rule.length);

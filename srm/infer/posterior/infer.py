@@ -23,7 +23,7 @@ from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.record import HoleSummary, PressedAtom
-from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, draw
+from srm.infer.posterior.sample import Density, Draws, InferenceTarget, PosteriorConfig, draw
 from srm.infer.posterior.slices import prior_walkers
 from srm.infer.posterior.summary import Tradeoff, pressed_atoms, summarise, tradeoffs
 from srm.infer.rounding import tidied
@@ -96,12 +96,12 @@ def infer(
     if not allow_farming:
         constraint, forbidden = unfarmable(machine, constraint, event_reader)
     evidence = Evidence.of(Program(machine, event_reader.vocabulary), event_reader, demonstrated, tuple(plays))
-    target = Target(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
+    target = InferenceTarget(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
     draws = draw(target.prior, target.density, config, stream(seed, "posterior"))
     return assemble(target, draws, paying_point(target, draws, stream(seed, "peak")), seed)
 
 
-def assemble(target: Target, draws: Draws, at: Floats, seed: int) -> Posterior:
+def assemble(target: InferenceTarget, draws: Draws, at: Floats, seed: int) -> Posterior:
     """The posterior with all that its draws say; `at` [D] is its peak."""
     before, evidence = prior_draws(target.prior, seed), target.density.evidence
     return Posterior(
@@ -127,7 +127,7 @@ def prior_draws(prior: Prior, seed: int) -> Floats:
 
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
-    """What somebody does who draws every action at random: in sixteen envs, so that episodes come to their ends."""
+    """What somebody does who draws every action at random: in sixteen environments, so that episodes come to their ends."""
     envs = task.make_envs(16, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))

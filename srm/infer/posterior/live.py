@@ -22,7 +22,7 @@ from srm.infer.posterior.infer import Posterior, assemble, prior_draws
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.record import PressedAtom
-from srm.infer.posterior.sample import Density, Draws, PosteriorConfig, Target, draw
+from srm.infer.posterior.sample import Density, Draws, InferenceTarget, PosteriorConfig, draw
 from srm.infer.posterior.summary import pressed_atoms
 from srm.infer.posterior.tape import Tape
 from srm.infer.rounding import tidied
@@ -80,7 +80,7 @@ class LivePosterior(PaysByBelief):
         self.config, self._seed, self._tape = config, seed, tape
         self._prior = Prior.of(machine, constraint)
         self._plays: list[Play] = []
-        self._target: Target | None = None
+        self._target: InferenceTarget | None = None
         self._draws: Draws | None = None
         self._walkers: Floats | None = None
         self._peak: Floats | None = None  # [D]
@@ -119,9 +119,11 @@ class LivePosterior(PaysByBelief):
         self._walkers = self._draws.walkers
         self._believe(rng)
 
-    def _make_target(self, plays: Sequence[Play]) -> Target:
+    def _make_target(self, plays: Sequence[Play]) -> InferenceTarget:
         evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, tuple(plays))
-        return Target(self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config))
+        return InferenceTarget(
+            self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config)
+        )
 
     def _believe(self, rng: np.random.Generator) -> None:
         assert self._draws is not None

@@ -26,7 +26,7 @@ from srm.errors import AssignmentError
 from srm.evaluate.batched import linear
 from srm.infer.hole_uses import paid_holes
 from srm.infer.posterior.prior import Floats, Prior
-from srm.infer.posterior.sample import Draws, Target
+from srm.infer.posterior.sample import Draws, InferenceTarget
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.infer.posterior.summary import preferring_small
 from srm.machine.checks.check import with_atoms
@@ -40,7 +40,7 @@ LEVEL = 0.1  # log-density within which walkers count as at the peak
 ON_AN_ATOM = 0.01  # pay
 
 
-def paying_point(target: Target, draws: Draws, rng: np.random.Generator) -> Floats:
+def paying_point(target: InferenceTarget, draws: Draws, rng: np.random.Generator) -> Floats:
     """The peak [D], with no loop's first hole paid below 0 because an atom against farming holds it back."""
     machine, full = target.machine, target.density.in_full()
     at = peak(machine, target.prior, full, draws.walkers, rng)
@@ -61,7 +61,7 @@ def paying_point(target: Target, draws: Draws, rng: np.random.Generator) -> Floa
     return peak(machine, kept, full, walkers, rng)
 
 
-def _held_back_first(target: Target, at: Floats) -> list[int]:
+def _held_back_first(target: InferenceTarget, at: Floats) -> list[int]:
     """Of each atom against farming on which the point [H] lies: the hole that demonstrations are paid first."""
     demonstrations = target.density.evidence.demonstrations
     a, b, _ = linear(target.machine, Constraint(target.forbidden.atoms, "farming"))

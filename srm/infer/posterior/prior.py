@@ -138,8 +138,8 @@ def _start(a: Floats, b: Floats, e: Floats, f: Floats, machine: Machine, constra
     pinned = pin(Polytope.of(machine, constraint), centre[:-1], whole)
     rows = np.eye(len(centre))[list(whole)]
     e, f = _independent(np.concatenate([e, rows]), np.concatenate([f, pinned.b[: len(whole)]]), machine, constraint)
-    valid = np.delete(a, list(whole), axis=1).any(axis=1)  # the others keep the whole numbers, or leave no room to them
-    return _centre(a[valid], b[valid], e, f, machine, constraint)[0]
+    free = np.delete(a, list(whole), axis=1).any(axis=1)  # the others keep the whole numbers, or leave no room to them
+    return _centre(a[free], b[free], e, f, machine, constraint)[0]
 
 
 def _centre(

@@ -46,7 +46,7 @@ class PosteriorConfig:
     temper: float = 2.0
     """for how many independent steps a demonstration counts in the likelihood of steps: less says less, and intervals are wider"""
     ensembles: int = 4
-    """that are compared to tell whether they have converged"""
+    """that are compared, to see whether they have converged"""
     walkers: int = 0
     """of each ensemble; 0: twice the number of coordinates, and at least 16"""
     first_look: int = 150
@@ -110,7 +110,7 @@ class Density:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class InferenceTarget:
     """What is sampled: the holes of a machine, by prior and evidence."""
 
     machine: Machine  # with its holes open

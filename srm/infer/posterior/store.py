@@ -108,10 +108,10 @@ def _ends(edges: npt.NDArray[Any]) -> tuple[float, float]:
 
 
 def _pairs(posterior: Posterior) -> tuple[PairRecord, ...]:
-    poses = {name: i for i, name in enumerate(posterior.machine.hole_names)}
+    column = {name: i for i, name in enumerate(posterior.machine.hole_names)}
     listed = []
     for pair in posterior.tradeoffs:
-        x, y = (posterior.draws.assignments[:, poses[name]] for name in (pair.first, pair.second))
+        x, y = (posterior.draws.assignments[:, column[name]] for name in (pair.first, pair.second))
         cells, across, up = np.histogram2d(x, y, CELLS)
         rows = tuple(tuple(row) for row in cells.T.astype(int).tolist())
         listed.append(PairRecord(pair.first, pair.second, pair.correlation, _ends(across), _ends(up), rows))

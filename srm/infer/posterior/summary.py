@@ -21,7 +21,7 @@ from srm.infer.hole_uses import paid_holes, read_holes
 from srm.infer.posterior.likelihood import StepLikelihood
 from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import DecidingStep, HoleSummary, PressedAtom
-from srm.infer.posterior.sample import Density, Draws, Target
+from srm.infer.posterior.sample import Density, Draws, InferenceTarget
 from srm.infer.posterior.slices import LogDensity
 from srm.machine.checks.core.constraint import row_text
 from srm.machine.model import Machine
@@ -46,7 +46,7 @@ class Tradeoff:
     correlation: float
 
 
-def summarise(target: Target, before: Floats, draws: Draws) -> tuple[HoleSummary, ...]:
+def summarise(target: InferenceTarget, before: Floats, draws: Draws) -> tuple[HoleSummary, ...]:
     """One summary a hole; `before` [S, H] are draws of the prior."""
     machine, x = target.machine, draws.assignments
     paid, read = paid_holes(machine), read_holes(machine)
@@ -171,7 +171,7 @@ def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, .
     return listed
 
 
-def pressed_atoms(target: Target, before: Floats, at: Floats) -> tuple[PressedAtom, ...]:
+def pressed_atoms(target: InferenceTarget, before: Floats, at: Floats) -> tuple[PressedAtom, ...]:
     """Atoms, and ends of assignment spaces, that hold the evidence back, the strongest first.
 
     The peak [D] is moved across each atom that it lies on, straight or along one of the atom's holes, by up to one spread of the prior;

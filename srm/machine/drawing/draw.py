@@ -12,7 +12,7 @@ SUFFIXES = {"svg": ".svg", "mermaid": ".mmd", "dot": ".dot"}
 
 
 def svg(machine: Machine, *, constraint: str | None = None) -> str:
-    """One self-contained picture, with the constraint of that name below it: the first unless told, and none for `none`."""
+    """One self-contained picture, with the constraint of that name below it: the first unless given, and none for `none`."""
     return paint(machine, scene_of(machine, _chosen(machine, constraint)))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-GAP = 64.0  # between layers, unless told
+GAP = 64.0  # between layers, unless given
 TRACK = 9.0  # between links that lead back and run side by side
 STUB = 20.0  # how far such a link runs straight out of a port or into a box
 APART = 26.0  # between boxes of a layer

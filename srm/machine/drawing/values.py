@@ -40,7 +40,7 @@ def value_of(machine: Machine, term: Term) -> Line:
     """What the term comes to with the machine's values: a number, or a sum over counters and signals.
 
     Nothing where a value is missing, or where the term has no hole and so says it all itself. A spread is given for a hole
-    alone: of a sum it depends on how the holes vary together, which the machine does not tell.
+    alone: of a sum it depends on how the holes vary together, which the machine does not say.
     """
     form = machine.form(term)
     used = {monomial.hole for monomial in form if monomial.hole is not None}

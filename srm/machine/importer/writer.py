@@ -110,13 +110,13 @@ class _Translation:
     def _choose_names(self, edges: list[Edge], states: list[int]) -> None:
         self.nodes = {state: f"u{state}" if state >= 0 else f"u_minus_{-state}" for state in states}
         self.events = {event: event for edge in edges for event in edge.formula.events}
-        taken = set(self.events)
+        used = set(self.events)
         for event in (event for event in self.events if event in RESERVED):
-            self.events[event] = _fresh(event, taken)
+            self.events[event] = _fresh(event, used)
             if event not in self.rename:
                 self.notes.append(f"Event {event} is a word of this language; here it is {self.events[event]}.")
         for call in dict.fromkeys(_call(edge) for edge in edges if edge.reward != CONSTANT):
-            self.signals[call] = _fresh(_snake(call), taken)
+            self.signals[call] = _fresh(_snake(call), used)
         self._refuse_renames()
         self.events = {event: self.rename.get(event, name) for event, name in self.events.items()}
         self.signals = {call: self.rename.get(name, name) for call, name in self.signals.items()}
@@ -190,9 +190,9 @@ def _snake(call: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "_", words.replace("-", "minus ")).strip("_")[: LONGEST_NAME - 3]
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    """The name, with `_` after it as long as it is taken or a word of the language; it is taken then."""
-    while name in taken or name in RESERVED:
+def _fresh(name: str, used: set[str]) -> str:
+    """The name, with `_` after it as long as it is in `used` or a word of the language; it is in `used` then."""
+    while name in used or name in RESERVED:
         name += "_"
-    taken.add(name)
+    used.add(name)
     return name

@@ -89,7 +89,7 @@ class Mistakes:
 
     @property
     def enough(self) -> bool:
-        """Whether there are more than will be told."""
+        """Whether there are more than will be printed."""
         return len(self.messages) > MOST_SHOWN
 
     def add(self, message: str, span: Span) -> None:

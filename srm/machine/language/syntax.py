@@ -1,4 +1,4 @@
-"""The grammar, and what is told when a line does not follow it.
+"""The grammar, and the message when a line does not follow it.
 
 A parser expects many things at once; a person wants to hear of the one or two that would most likely mend the line.
 """

@@ -144,8 +144,8 @@ def read_measures(folder: Path) -> MeasuredRun:
 
 def sure(returns: np.ndarray, episodes: np.ndarray) -> np.ndarray:
     """Returns [N] without those of the first hundred episodes [N], of which the solved ones end first; all of a run with fewer."""
-    terminated = np.cumsum(np.nan_to_num(episodes))
-    return returns if not len(terminated) or terminated[-1] < SURE else np.where(terminated < SURE, np.nan, returns)
+    finished = np.cumsum(np.nan_to_num(episodes))
+    return returns if not len(finished) or finished[-1] < SURE else np.where(finished < SURE, np.nan, returns)
 
 
 def _check(path: Path, config: Mapping[str, Any]) -> None:
@@ -177,9 +177,9 @@ def _last_holes(path: Path, lines: Sequence[str]) -> tuple[HoleBelief, ...]:
 
 
 def common_folder(folders: Sequence[Path]) -> Path:
-    """The innermost folder with all of these in it, which may be one of them; told from here where it lies below."""
+    """The innermost folder with all of these in it, which may be one of them; relative to here where it lies below."""
     folder = Path(os.path.commonpath([os.path.abspath(path) for path in folders]))
     if folder == Path(folder.anchor):
-        raise RunError(f"{folders[0]} and {folders[-1]} have no folder in common; tell where to write with -o")
+        raise RunError(f"{folders[0]} and {folders[-1]} have no folder in common; say where to write with -o")
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder

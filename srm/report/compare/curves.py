@@ -15,7 +15,7 @@ from pathlib import Path
 from srm.report.compare.collect import MeasuredRun
 from srm.report.run.read import flattened
 
-OF_NO_CONSEQUENCE = ("seed", "cores", "checkpoint_seconds", "episodes")  # to what is learnt, but for chance
+OF_NO_CONSEQUENCE = ("seed", "cores", "checkpoint_seconds", "episodes")  # to what is learnt, but for the random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def _what_is_shared(run: MeasuredRun) -> str:
 
 
 def _place_in_suite(run: MeasuredRun) -> int:
-    """Stays as it was met where no suite tells."""
+    """Stays as it was met where no suite says."""
     curves = list(run.suite["curves"]) if run.suite else []
     return curves.index(run.place.parent.name) if run.place.parent.name in curves else len(curves)
 

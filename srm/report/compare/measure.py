@@ -1,4 +1,4 @@
-"""Everything that is told of curves beside each other: pure functions of the runs that were read.
+"""Everything that is measured of curves beside each other: pure functions of the runs that were read.
 
 Curves are put on one grid an environment. A run that stopped because it reached its goal is carried on at its last value; any other
 counts up to where it ended or has got to, and until its next row would have come. Only runs that are over have a final return.
@@ -47,7 +47,7 @@ class Reach:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A curve with what is told of it."""
+    """A curve with what is measured of it."""
 
     curve: Curve
     by_frames: Band
@@ -86,7 +86,7 @@ class Profile:
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     runs: tuple[MeasuredRun, ...]
-    target: float  # whose frames to reach are told
+    target: float  # whose frames to reach are counted
     panels: tuple[MeasuredPanel, ...]
     profiles: tuple[Profile, ...]
 

@@ -28,7 +28,7 @@ SCRIPTS = ("elements", "chart", "choices", "compare")
 
 
 def write_comparison(comparison: Comparison, out: Path, spreadsheets: bool = False) -> Path:
-    """Writes the page into a folder, its figures and, if asked for, its numbers beside it; tells where the page is."""
+    """Writes the page into a folder, its figures and, if asked for, its numbers beside it; returns where the page is."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

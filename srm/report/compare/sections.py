@@ -115,7 +115,7 @@ def _holes(comparison: Comparison) -> Section | None:
     if not comparison.with_holes:
         return None
     body = join(part for curve in comparison.with_holes for part in (_curve_heading(curve), _hole_table(curve)))
-    note = "What each seed believes of each hole: value, and one spread to either side. A run that is not over is told as it stands."
+    note = "What each seed believes of each hole: value, and one spread to either side. A run that is not over is shown as it stands."
     return Section("holes", "Holes learnt", body, note)
 
 
@@ -126,16 +126,16 @@ def _curve_heading(curve: Curve) -> Markup:
 def _hole_table(curve: Curve) -> Markup:
     values = hole_values(curve)
     scale = Scale.of(hole_extent(values))
-    poses = [place for place, run in enumerate(curve.runs) if run.holes]
+    places = [place for place, run in enumerate(curve.runs) if run.holes]
     seeds = [
-        right(f"seed {curve.runs[place].seed}{'' if curve.runs[place].finished else ' so far'}") for place in poses
+        right(f"seed {curve.runs[place].seed}{'' if curve.runs[place].finished else ' so far'}") for place in places
     ]
     heads = ["hole", "each seed", right("mean"), *seeds]
     rows = []
     for name, row in values.items():
         known = [value for value, _ in row.values()]
         title = f"from {number(min(known))} to {number(max(known))}"
-        cells = [_hole_cell(row.get(place)) for place in poses]
+        cells = [_hole_cell(row.get(place)) for place in places]
         strip = tag("td", spreads(title, list(row.values()), scale, curve.colour))
         mean = tag("td", number(float(np.mean(known))), class_="number")
         rows.append([hole_head(name), strip, mean, *cells])
@@ -190,7 +190,7 @@ def _final_note(comparison: Comparison) -> str:
     each = " of each environment in turn" if len(comparison.panels) > 1 else ""
     return (
         "Interquartile mean over the seeds that are over, of the return in the last hundred episodes; the plain mean beside it. The average "
-        f"return is that over the first {horizons} frames{each}, which tells how soon a curve was good."
+        f"return is that over the first {horizons} frames{each}, which says how soon a curve was good."
     )
 
 

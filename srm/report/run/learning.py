@@ -31,7 +31,7 @@ MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
 
 
 def write_report(folder: Path) -> Path:
-    """Writes the page of a learning run into its folder, and tells where."""
+    """Writes the page of a learning run into its folder, and returns where."""
     path = folder / REPORT
     write_bytes(path, learning_page(read_run(folder)).encode())
     return path
@@ -83,8 +83,8 @@ def _sentence(run: LearningRun) -> Markup:
     holes = counted(len(run.machine.holes), "hole")
     reached = "no episode has ended"
     if known["return"] is not None:
-        terminated = known.get("episodes", SURE) if run.summary else SURE
-        few = f" in the {counted(terminated, 'episode')} that ended" if terminated < SURE else ""
+        episodes = known.get("episodes", SURE) if run.summary else SURE
+        few = f" in the {counted(episodes, 'episode')} that ended" if episodes < SURE else ""
         solved = f"{share(known['success'])} of its episodes"
         reached = f"a return of {number(known['return'])}{few}, with {solved} solved,"
     seed = run.settings.get("seed")
@@ -176,7 +176,7 @@ def _machine(run: LearningRun) -> Section:
     if run.is_sampled:
         return Section("machine", "Learnt machine", region)
     unexercised = [hole["name"] for hole in run.posterior["holes"] if not hole["exercised"]]
-    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, is told beside it. "
+    note = "How many steps' pay depended on each hole, in the demonstrations and in the policy's latest play, stands beside it. "
     if _way(run) not in BASELINES:
         note += "The spread is the width of the sampler q, whose draws the constraint holds inside; it is no error bar."
     if unexercised:

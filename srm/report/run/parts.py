@@ -30,8 +30,8 @@ def command_line(config: Mapping[str, Any]) -> Markup | None:
 
 
 def envs_line(config: Mapping[str, Any]) -> Markup | None:
-    """Who stepped the envs, where that is recorded."""
-    return tag("p", f"Envs: {config['envs']}.", class_="command") if config.get("envs") else None
+    """Who stepped the environments, where that is recorded."""
+    return tag("p", f"Environments: {config['envs']}.", class_="command") if config.get("envs") else None
 
 
 def configuration(

@@ -92,8 +92,8 @@ def _product(rows: int) -> Any:
                 return builder.add(start, builder.mul(step, count))
 
             index = [ir.Constant(at.type, i) for i in range(rows)]
-            poses = [_row(context, builder, kinds[0], to, offset(at, next_to, i)) for i in index]
-            sums = [cgutils.alloca_once_value(builder, builder.load(place, align=4)) for place in poses]
+            sums_at = [_row(context, builder, kinds[0], to, offset(at, next_to, i)) for i in index]
+            sums = [cgutils.alloca_once_value(builder, builder.load(at_row, align=4)) for at_row in sums_at]
             with cgutils.for_range(builder, terms) as loop:
                 factor = builder.load(_row(context, builder, kinds[7], b, offset(row, next_b, loop.index)), align=4)
                 first = offset(of, along, loop.index)
@@ -101,8 +101,8 @@ def _product(rows: int) -> Any:
                     number = builder.load(builder.gep(numbers, [offset(first, next_a, i)]))
                     product = builder.fmul(_everywhere(builder, number), factor, flags=("contract",))
                     builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
-            for place, total in zip(poses, sums, strict=True):
-                builder.store(builder.load(total), place, align=4)
+            for at_row, total in zip(sums_at, sums, strict=True):
+                builder.store(builder.load(total), at_row, align=4)
             return context.get_dummy_value()
 
         return types.void(to, at, next_to, a, of, next_a, along, b, row, next_b, terms), generate

@@ -52,7 +52,7 @@ def test_an_episode_in_which_the_box_is_opened_is_not_solved() -> None:
     opened = play_actions(env, [*actions[:-1], 5, 3], 0)
     assert not TASK.solved(opened)
     assert names([opened])["open_box"] == 1
-    with pytest.raises(TaskError, match="this env has no box"):
+    with pytest.raises(TaskError, match="this environment has no box"):
         TASK.expert(env)
 
 
@@ -69,7 +69,7 @@ def test_it_is_demonstrated_and_learnt_from_the_command_line(
     assert find_task(name) is TASK
     assert main(["demo", name, "-n", "3", "-o", "box.npz"]) == 0
     assert np.mean([trajectory.total_reward for trajectory in load(Path("box.npz"), TASK).trajectories]) > 0.9
-    small = ["--ppo.worlds", "4", "--ppo.steps", "16", "--frames", "200", "--episodes", "1"]
+    small = ["--ppo.num-envs", "4", "--ppo.num-steps", "16", "--frames", "200", "--episodes", "1"]
     quick = ["--posterior.sweeps", "60", "--posterior.first-look", "60"]
     asked = ["learn", name, "--machine", "keycorridor", "--demos", "box.npz", "-o", "run", *small, *quick]
     assert main(asked) == 0, capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_what_we_have_no_layouts_for_lays_itself_out(env: Any) -> None:
 def test_too_few_actions_are_refused_before_any_is_taken() -> None:
     envs = own("MiniGrid-DoorKey-5x5-v0", 4)
     envs.reset()
-    with pytest.raises(TaskError, match="4 envs take one each"):
+    with pytest.raises(TaskError, match="4 environments take one each"):
         envs.step(np.zeros(1, np.int64))
 
 

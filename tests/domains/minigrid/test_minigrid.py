@@ -160,7 +160,7 @@ def test_what_is_no_minigrid_rollout_is_refused() -> None:
     step = one_step(NONE, LEFT)
     with pytest.raises(TaskError, match=r"observations are uint8 \[7, 7\]"):
         MiniGrid().read(replace(step, observations=step.observations[..., 0]))
-    with pytest.raises(TaskError, match="places have 2 numbers"):
+    with pytest.raises(TaskError, match="poses have 2 numbers"):
         MiniGrid().read(replace(step, poses=step.poses[..., :2]))
     with pytest.raises(TaskError, match="target 'blu ball' is no ball and no box of MiniGrid; did you mean blue ball"):
         MiniGrid("blu ball")

@@ -154,7 +154,7 @@ def test_a_damaged_or_foreign_run_is_refused_by_name(suite: Path, name: str, con
 
 
 def test_runs_that_share_no_folder_need_to_be_told_where():
-    with pytest.raises(RunError, match=r"^/a and /b have no folder in common; tell where to write with -o"):
+    with pytest.raises(RunError, match=r"^/a and /b have no folder in common; say where to write with -o"):
         common_folder([Path("/a"), Path("/b")])
 
 

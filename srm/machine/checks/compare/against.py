@@ -91,10 +91,10 @@ def _outcome(pair: Pair, other: Machine, outcome: SearchOutcome) -> Finding:
             nodes[0],
             tuple(map(str, letter.occurrences)),
             None,
-            _told(one, example),
+            _in_numbers(one, example),
             nodes[1],
             None,
-            _told(two, example),
+            _in_numbers(two, example),
         )
         for letter, nodes, (one, two) in zip(outcome.walk.trace, outcome.walk.visited, outcome.walk.pays, strict=True)
     ]
@@ -109,7 +109,7 @@ def _outcome(pair: Pair, other: Machine, outcome: SearchOutcome) -> Finding:
     return Finding("error", "against", other.name, message, witness)
 
 
-def _told(form: Form, example: Answer) -> str:
+def _in_numbers(form: Form, example: Answer) -> str:
     """A pay as it is written and what it comes to: ?find_key - ?open = 0.25."""
     total = Reading(example.holes, {}, example.signals).value(form)
     plain = set(form) <= {Monomial()}

@@ -54,7 +54,7 @@ def _roomy_example(subject: Subject, prover: Prover) -> Answer:
 
 
 class TrackedRows:
-    """The rows of a constraint in one solver, each behind a name, so that it can be told which of them matter."""
+    """The rows of a constraint in one solver, each behind a name, so that the solver can name those that matter."""
 
     def __init__(self, rows: Sequence[LinearRow]) -> None:
         self.rows = tuple(rows)

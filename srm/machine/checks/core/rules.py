@@ -127,7 +127,7 @@ def _because(subject: Subject, label: str) -> str:
 
 
 def _exhausted(subject: Subject, prover: Prover, living: Living) -> Iterator[Finding]:
-    """Rules that stop for good when a counter has grown; those with the same comparisons are told together."""
+    """Rules that stop for good when a counter has grown; those with the same comparisons are reported together."""
     together: dict[tuple[str, Condition], list[str]] = {}
     for node, rule, label in subject.machine.rules:
         if label not in living.dead and node.name in living.reached and counters_of(subject.fires[label]):

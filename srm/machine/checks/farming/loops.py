@@ -1,6 +1,6 @@
 """The report on farming: every elementary loop of a machine with what was proved of it.
 
-Loops that look the same to a reader (the same events at the same nodes, whichever rules fire) are told together, by the one
+Loops that look the same to a reader (the same events at the same nodes, whichever rules fire) are reported together, by the one
 of which the worst is true.
 """
 

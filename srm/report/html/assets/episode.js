@@ -1,41 +1,41 @@
-// One recorded episode, unfolded: the world, the machine and what was paid at each of its T + 1 moments.
+// One recorded episode, unfolded: the environment, the machine and what was paid at each of its T + 1 moments.
 // Moment m is after m steps; the step that led to it has index m - 1.
 
 class Episode {
-  constructor(told, start) {
-    this.told = told;
-    this.steps = told.actions.length;
-    this.said = new Map(told.trace.map((entry) => [entry.step, entry]));
-    this.nodes = this.unfold(start, (node, step) => this.said.get(step)?.to ?? node);
-    this.counters = told.counters.length ? this.unfoldCounters() : [];
+  constructor(record, start) {
+    this.record = record;
+    this.steps = record.actions.length;
+    this.entries = new Map(record.trace.map((entry) => [entry.step, entry]));
+    this.nodes = this.unfold(start, (node, step) => this.entries.get(step)?.to ?? node);
+    this.counters = record.counters.length ? this.unfoldCounters() : [];
     this.unfoldPay();
-    if (told.grid) this.world = new GridWorld(told.grid, this.steps);
+    if (record.grid) this.env = new GridEnv(record.grid, this.steps);
   }
 
   /** What holds at each moment, from what held before and the step between. */
   unfold(first, next) {
-    const found = [first];
-    for (let step = 0; step < this.steps; step += 1) found.push(next(found[step], step));
-    return found;
+    const states = [first];
+    for (let step = 0; step < this.steps; step += 1) states.push(next(states[step], step));
+    return states;
   }
 
   /** The counters as each step read them. */
   unfoldCounters() {
-    const changes = new Map(this.told.counters);
-    const found = [];
+    const changes = new Map(this.record.counters);
+    const states = [];
     for (let step = 0; step < this.steps; step += 1) {
       const change = changes.get(step);
-      found.push(change ? { ...found[step - 1], ...change } : found[step - 1]);
+      states.push(change ? { ...states[step - 1], ...change } : states[step - 1]);
     }
-    return found;
+    return states;
   }
 
   /** What was paid up to each moment, as it was known then: hindsight changes it later. */
   unfoldPay() {
-    const rewards = new Map(this.told.rewards);
+    const rewards = new Map(this.record.rewards);
     this.returns = this.unfold(0, (sum, step) => sum + (rewards.get(step) ?? 0));
     this.paid = this.unfold(0, (sum, step) => {
-      const entry = this.said.get(step);
+      const entry = this.entries.get(step);
       const changed = (entry?.repaid ?? []).reduce((change, repaid) => change + repaid.now - repaid.before, 0);
       return sum + (entry?.pay?.value ?? 0) + changed;
     });
@@ -43,37 +43,37 @@ class Episode {
 
   /** What the step was paid in the end, hindsight included. */
   kept(step) {
-    const entry = this.said.get(step);
+    const entry = this.entries.get(step);
     return entry?.kept ?? entry?.pay?.value ?? 0;
   }
 
   /** Whether the step was paid, or changed what others were paid. */
   isPaid(step) {
-    const entry = this.said.get(step);
+    const entry = this.entries.get(step);
     return Boolean(entry?.pay || entry?.repaid || entry?.kept);
   }
 
   get name() {
-    const kind = this.told.kind === "demonstration" ? "Demonstration" : "Policy episode";
-    return `${kind} ${this.told.number}`;
+    const kind = this.record.kind === "demonstration" ? "Demonstration" : "Policy episode";
+    return `${kind} ${this.record.number}`;
   }
 
   get outcome() {
-    if (!this.told.terminated) return "time ran out";
-    return this.told.return > 0 ? "solved" : "ended unsolved";
+    if (!this.record.terminated) return "time ran out";
+    return this.record.return > 0 ? "solved" : "ended unsolved";
   }
 }
 
-/** The cells of a MiniGrid world at every moment; moments between which nothing changed share theirs. */
-class GridWorld {
-  constructor(told, steps) {
-    Object.assign(this, { width: told.width, height: told.height, poses: told.poses, edge: told.view });
-    this.grids = [bytesOf(told.cells)];
+/** The cells of a MiniGrid environment at every moment; moments between which nothing changed share theirs. */
+class GridEnv {
+  constructor(record, steps) {
+    Object.assign(this, { width: record.width, height: record.height, poses: record.poses, edge: record.view });
+    this.grids = [bytesOf(record.cells)];
     this.hands = [[0, 0, 0]];
-    this.visible = bytesOf(told.seen);
-    this.row = Math.ceil((told.view * told.view) / 8); // bytes of a moment
-    const changes = groupedByFirst(told.changes);
-    const carried = groupedByFirst(told.carried);
+    this.visible = bytesOf(record.seen);
+    this.row = Math.ceil((record.view * record.view) / 8); // bytes of a moment
+    const changes = groupedByFirst(record.changes);
+    const carried = groupedByFirst(record.carried);
     if (carried.has(0)) this.hands[0] = carried.get(0)[0];
     for (let moment = 1; moment <= steps; moment += 1) {
       let grid = this.grids[moment - 1];
@@ -101,7 +101,7 @@ class GridWorld {
     return Boolean((this.visible[moment * this.row + (bit >> 3)] >> (7 - (bit & 7))) & 1);
   }
 
-  /** The world as `drawWorld` takes it, with the cells that the agent sees. */
+  /** The environment as `drawEnv` takes it, with the cells that the agent sees. */
   at(moment) {
     const pose = this.pose(moment);
     const seen = (x, y) => {
@@ -112,7 +112,7 @@ class GridWorld {
     return { width: this.width, height: this.height, pose, seen, cell: (x, y) => this.cell(moment, x, y) };
   }
 
-  /** What the agent sees, as a world of its own: it stands in the middle of the lowest row and looks up. */
+  /** What the agent sees, as a grid of its own: it stands in the middle of the lowest row and looks up. */
   view(moment) {
     const pose = this.pose(moment);
     const middle = Math.floor(this.edge / 2);

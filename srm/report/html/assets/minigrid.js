@@ -1,4 +1,4 @@
-// A MiniGrid world on a canvas, cell by cell in the unit square, with the shapes and colours of MiniGrid's own renderer.
+// A MiniGrid grid on a canvas, cell by cell in the unit square, with the shapes and colours of MiniGrid's own renderer.
 
 const RGB = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [112, 39, 195], [255, 255, 0], [100, 100, 100]];
 const COLOUR_NAMES = ["red", "green", "blue", "purple", "yellow", "grey"];
@@ -89,14 +89,14 @@ function drawAgent(brush, direction) {
   brush.fill();
 }
 
-/** world: {width, height, cell(x, y) -> [type, colour, state], pose [x, y, direction], seen(x, y)}; edge: pixels of a cell. */
-function drawWorld(canvas, world, edge) {
-  canvas.width = world.width * edge;
-  canvas.height = world.height * edge;
+/** env: {width, height, cell(x, y) -> [type, colour, state], pose [x, y, direction], seen(x, y)}; edge: pixels of a cell. */
+function drawEnv(canvas, env, edge) {
+  canvas.width = env.width * edge;
+  canvas.height = env.height * edge;
   const brush = canvas.getContext("2d");
-  for (let x = 0; x < world.width; x += 1) {
-    for (let y = 0; y < world.height; y += 1) {
-      const [kind, colour, state] = world.cell(x, y);
+  for (let x = 0; x < env.width; x += 1) {
+    for (let y = 0; y < env.height; y += 1) {
+      const [kind, colour, state] = env.cell(x, y);
       brush.save();
       brush.translate(x * edge, y * edge);
       brush.scale(edge, edge);
@@ -109,12 +109,12 @@ function drawWorld(canvas, world, edge) {
       brush.save();
       DRAWN[kind]?.(brush, colour, state);
       brush.restore();
-      if (x === world.pose[0] && y === world.pose[1]) {
+      if (x === env.pose[0] && y === env.pose[1]) {
         brush.save();
-        drawAgent(brush, world.pose[2]);
+        drawAgent(brush, env.pose[2]);
         brush.restore();
       }
-      if (world.seen(x, y)) fillBox(brush, 0, 1, 0, 1, "rgb(255 255 255 / 0.3)");
+      if (env.seen(x, y)) fillBox(brush, 0, 1, 0, 1, "rgb(255 255 255 / 0.3)");
       brush.restore();
     }
   }

@@ -1,4 +1,4 @@
-// The replay: an episode that can be stepped, scrubbed and played, with the machine beside the world.
+// The replay: an episode that can be stepped, scrubbed and played, with the machine beside the environment.
 
 const THUMB = 16; // pixels of the slider's thumb, as in the style
 
@@ -12,7 +12,7 @@ class Replay {
     this.listEpisodes();
     this.listen();
     new ResizeObserver(() => this.drawStrip()).observe(this.part("pay-strip"));
-    new ResizeObserver(() => this.drawScene()).observe(this.part("world").parentElement);
+    new ResizeObserver(() => this.drawScene()).observe(this.part("env").parentElement);
     this.open(0);
   }
 
@@ -20,9 +20,9 @@ class Replay {
     const groups = { demonstration: "Demonstrations", policy: "The policy" };
     for (const [kind, label] of Object.entries(groups)) {
       const options = this.recorded.episodes
-        .map((told, index) => [told, index])
-        .filter(([told]) => told.kind === kind)
-        .map(([told, index]) => element("option", { value: index }, `${kind === "policy" ? "Policy episode" : "Demonstration"} ${told.number}`));
+        .map((record, index) => [record, index])
+        .filter(([record]) => record.kind === kind)
+        .map(([record, index]) => element("option", { value: index }, `${kind === "policy" ? "Policy episode" : "Demonstration"} ${record.number}`));
       if (options.length) this.part("episode-choice").append(element("optgroup", { label }, options));
     }
   }
@@ -33,10 +33,10 @@ class Replay {
     this.episode = new Episode(this.recorded.episodes[index], this.recorded.start);
     this.part("episode-choice").value = index;
     this.part("moment").max = this.episode.steps;
-    const { told, outcome, steps } = this.episode;
-    const seed = told.seed >= 0 ? `, seed ${told.seed}` : "";
+    const { record, outcome, steps } = this.episode;
+    const seed = record.seed >= 0 ? `, seed ${record.seed}` : "";
     this.part("episode-outcome").textContent =
-      `${told.env_id}${seed}: ${outcome} in ${steps} steps, return ${number(told.return)}, paid ${signed(told.pay)}`;
+      `${record.env_id}${seed}: ${outcome} in ${steps} steps, return ${number(record.return)}, paid ${signed(record.pay)}`;
     this.listTrace();
     this.drawStrip();
     this.go(moment);
@@ -50,7 +50,7 @@ class Replay {
     this.drawScene();
     this.drawMark();
     this.tellStep();
-    const entry = this.episode.said.get(this.moment - 1);
+    const entry = this.episode.entries.get(this.moment - 1);
     this.drawing?.show(this.episode.nodes[this.moment], entry?.rule);
     for (const [id, stuck] of [["to-start", this.moment === 0], ["step-back", this.moment === 0], ["to-end", this.atEnd], ["step-on", this.atEnd]]) {
       this.part(id).disabled = stuck;
@@ -150,37 +150,37 @@ class Replay {
   // What is shown
 
   drawScene() {
-    const canvas = this.part("world");
+    const canvas = this.part("env");
     const picture = this.part("picture");
-    const { world, told } = this.episode;
-    canvas.hidden = !world;
-    this.part("own-view").parentElement.hidden = !world;
-    picture.hidden = !told.pictures;
-    canvas.parentElement.hidden = !world && !told.pictures;
-    if (told.pictures) {
-      picture.src = told.pictures.images[told.pictures.at[this.moment]];
+    const { env, record } = this.episode;
+    canvas.hidden = !env;
+    this.part("own-view").parentElement.hidden = !env;
+    picture.hidden = !record.pictures;
+    canvas.parentElement.hidden = !env && !record.pictures;
+    if (record.pictures) {
+      picture.src = record.pictures.images[record.pictures.at[this.moment]];
       picture.alt = `The environment after ${this.moment} steps`;
     }
-    if (world) this.drawGrid(canvas, world);
+    if (env) this.drawGrid(canvas, env);
   }
 
-  drawGrid(canvas, world) {
+  drawGrid(canvas, env) {
     const room = canvas.parentElement.clientWidth;
     if (!room) return;
     const dots = window.devicePixelRatio || 1;
-    const edge = Math.max(6, Math.min(48, Math.floor(Math.min(room, 420) / Math.max(world.width, world.height))));
-    drawWorld(canvas, world.at(this.moment), Math.round(edge * dots));
+    const edge = Math.max(6, Math.min(48, Math.floor(Math.min(room, 420) / Math.max(env.width, env.height))));
+    drawEnv(canvas, env.at(this.moment), Math.round(edge * dots));
     canvas.style.width = `${canvas.width / dots}px`;
     canvas.style.height = `${canvas.height / dots}px`;
     const own = this.part("own-view");
-    drawWorld(own, world.view(this.moment), Math.round(12 * dots));
+    drawEnv(own, env.view(this.moment), Math.round(12 * dots));
     own.style.width = own.style.height = `${own.width / dots}px`;
-    const [x, y, direction] = world.pose(this.moment);
+    const [x, y, direction] = env.pose(this.moment);
     const looks = ["right", "down", "left", "up"][direction];
-    const held = nameThing(world.hands[this.moment]);
-    canvas.setAttribute("aria-label", `The world after ${this.moment} steps: the agent at ${x}, ${y} looks ${looks} and carries ${held}`);
+    const held = nameThing(env.hands[this.moment]);
+    canvas.setAttribute("aria-label", `The environment after ${this.moment} steps: the agent at ${x}, ${y} looks ${looks} and carries ${held}`);
     own.setAttribute("aria-label", "What the agent sees");
-    this.part("world-caption").textContent = `What the agent sees. It stands at (${x}, ${y}), looks ${looks} and carries ${held}.`;
+    this.part("env-caption").textContent = `What the agent sees. It stands at (${x}, ${y}), looks ${looks} and carries ${held}.`;
   }
 
   toX(moment) {
@@ -192,7 +192,7 @@ class Replay {
   drawStrip() {
     const strip = this.part("pay-strip");
     const middle = 22;
-    const paid = this.episode.told.trace.filter((entry) => entry.pay || entry.kept !== undefined).map((entry) => entry.step);
+    const paid = this.episode.record.trace.filter((entry) => entry.pay || entry.kept !== undefined).map((entry) => entry.step);
     const most = Math.max(...paid.map((step) => Math.abs(this.episode.kept(step))), 1e-9);
     const bars = paid.map((step) => {
       const amount = this.episode.kept(step);
@@ -224,7 +224,7 @@ class Replay {
   listTrace() {
     let before = { step: -2, events: [] };
     this.rows = [];
-    for (const entry of this.episode.told.trace) {
+    for (const entry of this.episode.record.trace) {
       const lasts = entry.step === before.step + 1 && entry.events?.every((event) => before.events?.includes(event));
       before = entry;
       if (lasts && !entry.rule && !entry.refused) continue;
@@ -250,16 +250,16 @@ class Replay {
   tellStep() {
     const { episode, moment } = this;
     const step = moment - 1;
-    const entry = episode.said.get(step);
+    const entry = episode.entries.get(step);
     this.part("step-title").textContent = moment
-      ? `Step ${moment} of ${episode.steps}: ${this.recorded.actions[episode.told.actions[step]]}`
+      ? `Step ${moment} of ${episode.steps}: ${this.recorded.actions[episode.record.actions[step]]}`
       : `Before the first of ${episode.steps} steps`;
     const pay = moment ? (entry?.pay?.value ?? 0) : null;
     this.part("step-pay").textContent = pay === null ? "–" : signed(pay);
     this.part("step-pay").className = amountClass(pay);
     this.part("paid-so-far").textContent = signed(episode.paid[moment]);
     this.part("return-so-far").textContent = number(episode.returns[moment]);
-    this.part("step-facts").replaceChildren(...this.facts(step, entry).flatMap(([name, ...told]) => [element("dt", {}, name), ...told.map((line) => element("dd", {}, line))]));
+    this.part("step-facts").replaceChildren(...this.facts(step, entry).flatMap(([name, ...values]) => [element("dt", {}, name), ...values.map((line) => element("dd", {}, line))]));
   }
 
   /** What there is to say of a step, as [name, lines...]. */
@@ -267,30 +267,30 @@ class Replay {
     const { episode, recorded } = this;
     const code = (text, kind) => element("code", { class: kind }, text);
     if (step < 0) return [["node", code(episode.nodes[0], "node-name")]];
-    const found = [];
-    if (entry?.events?.length) found.push(["event", ...entry.events.map((event) => code(event, "event"))]);
+    const facts = [];
+    if (entry?.events?.length) facts.push(["event", ...entry.events.map((event) => code(event, "event"))]);
     const [from, to] = [episode.nodes[step], episode.nodes[step + 1]];
-    found.push(["node", from === to ? code(from, "node-name") : element("span", {}, code(from, "node-name"), " → ", code(to, "node-name"))]);
+    facts.push(["node", from === to ? code(from, "node-name") : element("span", {}, code(from, "node-name"), " → ", code(to, "node-name"))]);
     if (entry?.rule) {
-      found.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(recorded.rules[entry.rule]))]);
-      if (entry.because) found.push(["because", code(entry.because)]);
-      found.push(["pays", payEquation(entry.pay)]);
+      facts.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(recorded.rules[entry.rule]))]);
+      if (entry.because) facts.push(["because", code(entry.because)]);
+      facts.push(["pays", payEquation(entry.pay)]);
     } else {
-      found.push(["rule", "none fired: the machine idles and pays 0"]);
+      facts.push(["rule", "none fired: the machine idles and pays 0"]);
     }
     if (entry?.refused) {
-      found.push(["not fired", ...entry.refused.map(([rule, why]) => element("span", {}, code(rule, "rule-name"), ": ", code(why)))]);
+      facts.push(["not fired", ...entry.refused.map(([rule, why]) => element("span", {}, code(rule, "rule-name"), ": ", code(why)))]);
     }
     if (entry?.repaid) {
-      const told = entry.repaid.map((change) => `step ${change.step + 1}: ${signed(change.before)} becomes ${signed(change.now)}`);
-      found.push(["hindsight", ...told]);
+      const changes = entry.repaid.map((change) => `step ${change.step + 1}: ${signed(change.before)} becomes ${signed(change.now)}`);
+      facts.push(["hindsight", ...changes]);
     }
-    if (entry?.repaid_at !== undefined) found.push(["later", `hindsight at step ${entry.repaid_at + 1} made this ${signed(entry.kept)}`]);
+    if (entry?.repaid_at !== undefined) facts.push(["later", `hindsight at step ${entry.repaid_at + 1} made this ${signed(entry.kept)}`]);
     const counters = Object.entries(episode.counters[step] ?? {});
-    if (counters.length) found.push(["counters", element("span", { class: "counters" }, counters.map(([name, count]) => code(`#${name} ${count}`, "counter")))]);
-    const signals = Object.entries(episode.told.signals?.[step] ?? {});
-    if (signals.length) found.push(["signals", signals.map(([name, value]) => `${name} ${number(value, 4)}`).join(", ")]);
-    return found;
+    if (counters.length) facts.push(["counters", element("span", { class: "counters" }, counters.map(([name, count]) => code(`#${name} ${count}`, "counter")))]);
+    const signals = Object.entries(episode.record.signals?.[step] ?? {});
+    if (signals.length) facts.push(["signals", signals.map(([name, value]) => `${name} ${number(value, 4)}`).join(", ")]);
+    return facts;
   }
 }
 

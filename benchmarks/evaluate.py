@@ -30,9 +30,10 @@ from time import process_time
 
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.demonstrations import load, shipped
 from srm.domains.envs import gather
-from srm.domains.tasks import Task, find_task
+from srm.domains.tasks import find_task
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program

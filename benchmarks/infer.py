@@ -28,8 +28,9 @@ from statistics import median
 from typing import Any
 
 from srm.domains import demonstrations as demos
+from srm.domains.base import Task
 from srm.domains.record import record
-from srm.domains.tasks import FAMILIES, Task
+from srm.domains.tasks import FAMILIES
 from srm.infer.posterior.infer import infer, random_play
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine

@@ -27,7 +27,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, ShowPose, gather, make_envs
+from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, gather, make_envs
+from srm.domains.minigrid.envs import ShowPose
 from srm.domains.tasks import find_task
 from srm.evaluate.payer import Payer
 from srm.machine.language.parse import find_machine

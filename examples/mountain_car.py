@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from srm.domains.tasks import Task
+from srm.domains.base import Task
 from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 from srm.trajectory import Events, Rollout, Trajectory
 

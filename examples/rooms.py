@@ -8,7 +8,7 @@ The words of MiniGrid, its events and its planner serve any environment whose ta
 
 from dataclasses import replace
 
-from srm.domains.tasks import minigrid_task
+from srm.domains.minigrid.tasks import minigrid_task
 
 TASK = minigrid_task(
     None,

@@ -32,7 +32,7 @@ from srm.errors import (
 
 if TYPE_CHECKING:
     from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, resume, train
-    from srm.domains.tasks import Task
+    from srm.domains.base import Task
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
     from srm.machine.model import Machine
     from srm.results import RunResult
@@ -76,7 +76,7 @@ _HOME = {
     "RunResult": "srm.results",
     "SymbolicReward": "srm.evaluate.wrappers",
     "SymbolicRewardVector": "srm.evaluate.wrappers",
-    "Task": "srm.domains.tasks",
+    "Task": "srm.domains.base",
 }
 
 

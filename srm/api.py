@@ -19,7 +19,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
+from srm.domains.base import Task
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine

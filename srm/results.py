@@ -23,7 +23,7 @@ from srm.report.run.read import SAMPLED, Columns, read_json, read_log
 from srm.runs.folder import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 
 if TYPE_CHECKING:
-    from srm.domains.tasks import Task
+    from srm.domains.base import Task
     from srm.report.figure import ShownFigure
     from srm.report.html.markup import Markup
     from srm.runs.policy import Trained

@@ -12,6 +12,7 @@ import pytest
 
 import srm
 from srm.cli import VERBS
+from srm.domains.registry import MODULES as DOMAIN_MODULES
 
 ROOT = Path(srm.__file__).parent
 LAYERS = (
@@ -89,6 +90,74 @@ def test_heavy_packages_stay_where_they_belong(path: Path) -> None:
             assert here not in ("evaluate", "infer", "rl"), f"{path}:{line}: {here} knows nothing of MiniGrid"
 
 
+OF_DOMAINS = {"minigrid": "minigrid"}  # folder of srm/domains -> the package that only it may import
+KNOWS_DOMAINS = "domains/registry.py"  # lists their modules by name
+
+
+def domain_leaks(path: Path) -> Iterator[str]:
+    """What a module outside a domain's folder knows of it: an import, or a name or string of its own. Prose may mention it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for folder, package in OF_DOMAINS.items():
+        home = f"srm.domains.{folder}"
+        for line, module in imports(path):
+            if module.split(".")[0] == package or module == home or module.startswith(f"{home}."):
+                yield f"{path}:{line}: imports {module}"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "srm.domains":
+                yield from (f"{path}:{node.lineno}: imports {home}" for alias in node.names if alias.name == folder)
+            named = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            if named.lower().startswith(f"{folder}_"):
+                yield f"{path}:{node.lineno}: names {named}"
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if text == folder or text.startswith(f"{home}."):
+                yield f"{path}:{node.lineno}: holds {text!r}"
+
+
+OUTSIDE_DOMAINS = [
+    path
+    for path in MODULES
+    if path.relative_to(ROOT).parts[:2] not in {("domains", folder) for folder in OF_DOMAINS}
+    and path.relative_to(ROOT).as_posix() != KNOWS_DOMAINS
+]
+# module -> the one thing it may know, and why
+ALLOWED = {
+    "report/run/learning.py": "holds 'minigrid'",  # the name of the page's script that draws a grid, in report/html/assets
+}
+
+
+@pytest.mark.parametrize("path", OUTSIDE_DOMAINS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_its_own_folder_knows_a_domain(path: Path) -> None:
+    allowed = ALLOWED.get(path.relative_to(ROOT).as_posix())
+    leaks = list(domain_leaks(path))
+    assert [leak for leak in leaks if allowed is None or not leak.endswith(allowed)] == []
+    assert allowed is None or leaks, f"{path} knows nothing any more: take it off the list"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import minigrid",
+        "def f():\n    from minigrid.core.grid import Grid",
+        "from srm.domains.minigrid import grid",
+        "from srm.domains import minigrid",
+        "from srm.domains.minigrid.vocabulary import ACTIONS",
+        "print(MINIGRID_WORDS)",
+        "home = 'srm.domains.minigrid.envs'",
+        "known = task.vocabulary.name == 'minigrid'",
+    ],
+)
+def test_a_module_that_knows_a_domain_is_noticed(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code)
+    assert list(domain_leaks(path))
+
+
+def test_every_domain_folder_is_guarded_and_listed() -> None:
+    folders = {path.parent.name for path in (ROOT / "domains").glob("*/domain.py")}
+    assert folders == set(OF_DOMAINS)
+    assert set(DOMAIN_MODULES.values()) == {f"srm.domains.{folder}.domain" for folder in folders}
+
+
 def loaded(code: str, *packages: str) -> list[str]:
     """Which of the packages are loaded once a fresh Python has run the code."""
     code += f"; import sys; print(*(m for m in {packages!r} if m in sys.modules))"
@@ -104,3 +173,13 @@ def test_reading_a_machine_loads_nothing_heavy() -> None:
 def test_verbs_that_learn_nothing_start_without_torch(module: str) -> None:
     of_infer = () if module == VERBS[INFERRING].module else ("srm.infer",)
     assert loaded(f"import {module}", "torch", "srm.rl", *of_infer) == []
+
+
+def test_a_vocabulary_is_had_without_any_environment() -> None:
+    heavy = "numpy", "torch", "gymnasium", "minigrid", "rich"
+    code = "from srm.domains.registry import DEFAULT, domain_named; assert domain_named(DEFAULT).vocabulary.events"
+    assert loaded(code, *heavy) == []
+
+
+def test_naming_the_domains_loads_none() -> None:
+    assert loaded("from srm.domains.registry import MODULES", "srm.domains.minigrid.domain", "numpy") == []

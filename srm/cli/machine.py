@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.registry import MODULES, domain_named, domains
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Vocabulary
@@ -47,9 +47,9 @@ class Check:
         if self.forbid_farming and self.against is not None:
             raise SrmError("--forbid-farming and --against ask different questions; give one of them")
         vocabulary = self._words()
-        named = None if self.words else {vocabulary.name: vocabulary} if vocabulary else {}
+        named = None if self.words else {domain.vocabulary.name: domain.vocabulary for domain in domains()}
         machine = find_machine(self.file, named)
-        used = vocabulary if self.words or machine.words else None
+        used = vocabulary if named is None or machine.words is None else named[machine.words]
         if self.forbid_farming:
             return self._forbid(machine, used)
         if self.against is None:
@@ -60,17 +60,19 @@ class Check:
         return report.exit_code(strict=self.strict)
 
     def _words(self) -> Vocabulary | None:
-        if self.words in (None, MINIGRID_WORDS.name):
-            return MINIGRID_WORDS
-        if self.words == "none":
+        """The vocabulary that the flag names."""
+        if self.words is None or self.words == "none":
             return None
-        if ":" in str(self.words):
+        domain = domain_named(self.words)
+        if domain is not None:
+            return domain.vocabulary
+        if ":" in self.words:
             from srm.domains.tasks import find_task
 
-            return find_task(str(self.words)).vocabulary
-        raise TaskError(
-            f"there is no vocabulary {self.words}{near(str(self.words), ['minigrid', 'none']) or '; give minigrid or none'}"
-        )
+            return find_task(self.words).vocabulary
+        known = [*MODULES, "none"]
+        hint = near(self.words, known) or f"; give {', '.join(known[:-1])} or none"
+        raise TaskError(f"there is no vocabulary {self.words}{hint}")
 
     def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms

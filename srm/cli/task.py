@@ -8,12 +8,13 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
+from srm.domains.base import Task
+from srm.domains.registry import DEFAULT, MODULES, domain_named, domain_of, domains
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError, near
 from srm.machine.vocabulary import Balance, Vocabulary
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
@@ -29,7 +30,7 @@ Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 
 @dataclass(frozen=True)
 class WordsOf:
-    vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = "minigrid"
+    vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = DEFAULT
     """a vocabulary, or a task of your own (PACKAGE.MODULE:NAME)"""
 
     def run(self) -> int:
@@ -37,12 +38,13 @@ class WordsOf:
         return 0
 
     def _words(self) -> Vocabulary:
-        if self.vocabulary == MINIGRID_WORDS.name:
-            return MINIGRID_WORDS
+        domain = domain_named(self.vocabulary)
+        if domain is not None:
+            return domain.vocabulary
         if ":" in self.vocabulary or self.vocabulary in FAMILIES:
             return find_task(self.vocabulary).vocabulary
-        hint = near(self.vocabulary, [MINIGRID_WORDS.name])
-        raise TaskError(f"there is no vocabulary {self.vocabulary}{hint or '; minigrid is one'}")
+        hint = near(self.vocabulary, MODULES) or f"; {DEFAULT} is one"
+        raise TaskError(f"there is no vocabulary {self.vocabulary}{hint}")
 
 
 def tell_words(vocabulary: Vocabulary) -> str:
@@ -79,7 +81,7 @@ class Tasks:
 def tell_task(task: Task) -> str:
     others = [short_name(env_id) for env_id in ENVIRONMENTS[task.name] if env_id != task.env_id]
     rows = {
-        "environment": f"{short_name(task.env_id)}; also {', '.join(others)}",
+        "environment": f"{short_name(task.env_id)}; also {', '.join(others)}" if others else short_name(task.env_id),
         "words": task.vocabulary.name,
         "machines": ", ".join(task.machines),
         "expert": "yes" if task.expert else "no",
@@ -105,9 +107,9 @@ class Demo:
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
     """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
-    habit: Literal["closes_doors", "redrops_key", "retakes_used_key"] | None = None
-    """give MiniGrid's expert a habit: it closes every door behind itself, drops a key it has just taken and takes it again,
-    or takes the used key once more"""
+    habit: Annotated[str | None, arg(metavar="HABIT")] = None
+    """give MiniGrid's expert a habit: it closes every door behind itself (closes_doors), drops a key it has just taken and
+    takes it again (redrops_key), or takes the used key once more (retakes_used_key)"""
     noise: float = 0.0
     """share of the actions of MiniGrid's expert that are random; it plans again after each"""
 
@@ -130,15 +132,21 @@ class Demo:
 
             recorded = record_policy(self.task, self.from_run, self.number, self.seed)
         elif self.habit is not None or self.noise > 0:
-            from srm.domains.minigrid.habits import record_with
-
-            recorded = record_with(task, self.number, self.seed, habit=self.habit, noise=self.noise)
+            recorded = _record_with(task, self.number, self.seed, self.habit, self.noise)
         else:
             recorded = record(task, self.number, self.seed)
         with closing(task.environment(task.env_id)) as env:
             print(envs_line(task.env_id, stepper_of(env)))
         _write(recorded, path)
         return 0
+
+
+def _record_with(task: Task, count: int, seed: int, habit: str | None, noise: float) -> Demonstrations:
+    domain = domain_of(task.vocabulary)
+    if domain is None or domain.record_with is None:
+        planners = " and ".join(f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
+        raise TaskError(f"{task.name}: habits and noise are of {planners} planner; record it without them")
+    return domain.record_with(task, count, seed, habit=habit, noise=noise)
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,6 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     from rich.live import Live
 
     from srm.domains.captions import action_name, captions
-    from srm.domains.minigrid.maps import LEGEND, draw_world
 
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
@@ -195,15 +202,15 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     seed = demonstrations.seeds[episode]
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")
-    if sys.stdout.isatty() and task.vocabulary is MINIGRID_WORDS and seed >= 0:
-        from srm.domains.minigrid.expert_world import read_world
+    domain = domain_of(task.vocabulary)
+    if sys.stdout.isatty() and domain is not None and domain.map is not None and seed >= 0:
         from srm.domains.record import replay
 
         console = Console()
         with Live(console=console, auto_refresh=False, transient=True) as live:
             for moment, env in enumerate(replay(demonstrations, episode, task.environment)):
                 line = lines[moment - 1] if moment else ""
-                live.update(Group(draw_world(read_world(env)), LEGEND, line), refresh=True)
+                live.update(Group(domain.map(env), line), refresh=True)
                 time.sleep(pause)
     print("\n".join(lines))
 

@@ -12,7 +12,7 @@ from srm.errors import AssignmentError, DemonstrationError
 from srm.machine.language.parse import find_machine
 
 if TYPE_CHECKING:
-    from srm.domains.tasks import Task
+    from srm.domains.base import Task
     from srm.evaluate.trace import Trace
     from srm.machine.model import Machine
     from srm.trajectory import Demonstrations

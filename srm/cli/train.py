@@ -17,7 +17,7 @@ import tyro
 
 from srm.cli.boards import Boards
 from srm.cli.resume import refuse_lost_flags
-from srm.domains.tasks import Stepping, Task
+from srm.domains.base import Stepping, Task
 from srm.errors import RunError
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress

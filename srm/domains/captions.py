@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from srm.domains.base import EventReader
-from srm.domains.minigrid.vocabulary import ACTIONS, MINIGRID_WORDS
+from srm.domains.registry import domain_of
 from srm.machine.vocabulary import NOTHING, Vocabulary, unpack_cell
 from srm.trajectory import Events, Trajectory, as_rollout
 
@@ -39,4 +39,5 @@ def describe(vocabulary: Vocabulary, events: Events, row: int) -> str:
 
 
 def action_name(vocabulary: Vocabulary, action: int) -> str:
-    return ACTIONS[action] if vocabulary is MINIGRID_WORDS else f"action {action}"
+    domain = domain_of(vocabulary)
+    return f"action {action}" if domain is None else domain.actions[action]

@@ -27,9 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.envs import Envs
-from srm.domains.minigrid.vocabulary import LIMITS, MINIGRID_WORDS
-from srm.domains.tasks import FAMILIES, Task, find_task
+from srm.domains.registry import domain_named, domain_of
+from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.trajectory import Demonstrations, Trajectory
 
@@ -54,8 +55,9 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)
 
 def shipped(task: Task) -> Path:
     """Where the demonstrations of a task are that come with the package."""
-    path = Path(__file__).parent / "minigrid" / "demonstrations" / f"{task.name}.npz"
-    if not path.exists():
+    domain = domain_of(task.vocabulary)
+    path = domain.demonstrations / f"{task.name}.npz" if domain is not None and domain.demonstrations else None
+    if path is None or not path.exists():
         raise DemonstrationError(
             f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
         )
@@ -219,30 +221,12 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
 
 
 def _check_ranges(demonstrations: Demonstrations) -> None:
-    """Numbers that no environment of the vocabulary can show."""
+    """Numbers that no env of the vocabulary can show."""
+    domain = domain_named(demonstrations.vocabulary)
     for index, trajectory in enumerate(demonstrations.trajectories):
         if trajectory.actions.min() < 0:
             raise ValueError(f"episode {index}: there is no action {trajectory.actions.min()}")
         if not np.isfinite(trajectory.task_reward).all():
             raise ValueError(f"episode {index}: a reward is not a finite number")
-        if demonstrations.vocabulary == MINIGRID_WORDS.name:
-            _check_minigrid(index, trajectory)
-
-
-def _check_minigrid(index: int, trajectory: Trajectory) -> None:
-    observations, poses = trajectory.observations, trajectory.poses
-    if observations.shape[1:] != (7, 7, 3) or observations.dtype != np.uint8 or poses.shape[1] != 3:
-        raise ValueError(
-            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and poses {list(poses.shape[1:])}, "
-            "expected uint8 [7, 7, 3] and [3]"
-        )
-    columns = {
-        "action": trajectory.actions,
-        "type": observations[..., 0],
-        "colour": observations[..., 1],
-        "state": observations[..., 2],
-        "direction": poses[:, 2],
-    }
-    for name, numbers in columns.items():
-        if not 0 <= numbers.min() <= numbers.max() < LIMITS[name]:
-            raise ValueError(f"episode {index}: {name} {numbers.max()}, expected 0 to {LIMITS[name] - 1}")
+        if domain is not None and domain.check is not None:
+            domain.check(index, trajectory)

@@ -3,10 +3,9 @@
     observations  [B, ...]   what the policy sees            poses [B, P] int16   MiniGrid: x, y, direction (P may be 0)
     terminated, truncated, valid  [B] bool, as in `srm.trajectory`
 
-`GridEnvs` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
-`GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's
-environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. The
-same seed gives the same episodes; neighbouring seeds share none.
+A domain may have compiled envs of its own. `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either
+autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Envs of
+the same seed are the same envs; envs of neighbouring seeds share none.
 
 An environment cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
 """
@@ -24,21 +23,14 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from srm.domains.minigrid import grid
-from srm.domains.minigrid.layouts import GridStart, LayoutSource, rules_of
+from srm.domains.registry import domain_of_env, domain_of_id, register_environments
 from srm.errors import TaskError, near
-from srm.extension import extension
 from srm.extras import require
 from srm.seeding import stream
 from srm.trajectory import Mask, Numbers, Observations, Rollout
 
 if TYPE_CHECKING:
-    from srm.domains.tasks import Stepping
-
-COMPILED, OWN_LAYOUTS = (
-    "MiniGrid's rules and layouts, compiled",
-    "MiniGrid's rules compiled, layouts by the environment itself",
-)
+    from srm.domains.base import Domain, Stepping
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,22 +66,20 @@ class Envs(Protocol):
 
 
 def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -> Envs:
-    """Compiled where the environment keeps MiniGrid's rules, else Gymnasium's; EnvPool's only on request."""
+    """Compiled where its domain can, else Gymnasium's; EnvPool's only on request."""
     if count < 1:
         raise TaskError(f"{count} environments of {env_id}: at least one is needed")
     if stepping == "envpool":
         return EnvPoolEnvs(env_id, count, seed)
     env = make_environment(env_id, rendered=False)
-    why = "as asked"
-    if stepping == "auto":
+    domain, why = domain_of_env(env), "as asked"
+    if stepping == "auto" and domain is not None and domain.compile_envs is not None:
         with _refusals(env_id):
-            rules = rules_of(env)
-        if isinstance(rules, grid.Rules):
-            layout = grid.layout_of(env.unwrapped, rules)
-            source = LayoutSource(env, rules) if layout.kind == grid.DRAWN_BEFORE else None
-            return GridEnvs(env_id, layout, count, seed, source)
-        why = rules
-    wrappers = [ShowPose] if isinstance(env, ShowPose) else []
+            compiled = domain.compile_envs(env, env_id, count, seed)
+        if not isinstance(compiled, str):
+            return compiled
+        why = compiled
+    wrappers = _observer_of(env, domain)
     env.close()
     with warnings.catch_warnings(), _refusals(env_id):
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
@@ -101,9 +91,9 @@ def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -
 
 
 def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
-    """One environment, to record or replay episodes in; MiniGrid's observes `image` and `pose`. `rendered`: it can draw itself, if it ever can."""
-    from minigrid.minigrid_env import MiniGridEnv  # its import registers its environments
-
+    """One environment, to record or replay episodes in; where its domain has poses, it observes `image` and `pose`.
+    `rendered`: it can draw itself, if it ever can."""
+    register_environments()
     if env_id not in gymnasium.registry:
         raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
     with warnings.catch_warnings(), _refusals(env_id):
@@ -113,13 +103,22 @@ def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
             env = gymnasium.make(env_id, render_mode="rgb_array")
     seen = env.observation_space
     parts = seen.spaces if isinstance(seen, gymnasium.spaces.Dict) else {}
-    shows_pose = isinstance(env.unwrapped, MiniGridEnv) and "image" in parts and "pose" not in parts
-    return ShowPose(env) if shows_pose else env
+    domain = domain_of_env(env)
+    if domain is None or domain.observer is None or "image" not in parts or "pose" in parts:
+        return env
+    return domain.observer()(env)
 
 
 def stepper_of(env: gymnasium.Env) -> str:
     """Who steps an environment of `make_environment`."""
-    return "MiniGrid itself" if isinstance(env, ShowPose) else "Gymnasium"
+    domain = domain_of_env(env)
+    return f"{domain.title} itself" if domain is not None and _observer_of(env, domain) else "Gymnasium"
+
+
+def _observer_of(env: gymnasium.Env, domain: Domain | None) -> list[type[gymnasium.ObservationWrapper]]:
+    """What `make_environment` has wrapped it in, if it has."""
+    observer = domain.observer() if domain is not None and domain.observer is not None else None
+    return [observer] if observer is not None and isinstance(env, observer) else []
 
 
 @contextmanager
@@ -148,64 +147,6 @@ def gather(observations: Observations, poses: Numbers, actions: Sequence[np.ndar
     )
 
 
-class GridEnvs:
-    """Envs of `grid.py`, which spend the step after an episode's end on resetting. `source`: who lays them out, if it is not grid.c."""
-
-    actions = grid.ACTIONS
-    observation_shape: tuple[int, ...] = (grid.VIEW, grid.VIEW, 3)
-    observation_dtype = np.dtype(np.uint8)
-
-    def __init__(
-        self, env_id: str, layout: grid.Layout, count: int, seed: int, source: LayoutSource | None = None
-    ) -> None:
-        assert (source is None) != (layout.kind == grid.DRAWN_BEFORE), "somebody has to lay them out"
-        self.env_id, self.count, self._source = env_id, count, source
-        self.stepped_by = COMPILED if source is None else OWN_LAYOUTS
-        self._step = extension("srm.domains.minigrid._grid").step
-        self._layout, self._seed = layout.numbers, seed
-        self._rng = stream(seed, "worlds").integers(2**64, size=count, dtype=np.uint64)
-        self.cells = np.zeros((count, layout.rules.width, layout.rules.height, 3), np.uint8)
-        self.agent, self.carried = np.zeros((count, 3), np.int16), np.zeros((count, 4), np.uint8)
-        self._inside, self._steps = np.zeros(self.cells.shape[:3], np.uint8), np.zeros(count, np.int32)
-        self._state = (self.cells, self._inside, self.agent, self.carried, self._steps)
-
-    def begin_as(self, starts: Sequence[GridStart]) -> None:
-        """Every env begins an episode there."""
-        self._lay_out(np.arange(self.count), starts)
-        self.carried[:], self._steps[:] = 0, 0
-        self._over = np.zeros(self.count, np.bool_)
-
-    def _lay_out(self, envs: np.ndarray, starts: Iterable[GridStart]) -> None:
-        for b, start in zip(envs, starts, strict=True):
-            self.cells[b], self._inside[b], self.agent[b] = start.cells, start.inside, start.agent
-
-    def reset(self) -> tuple[Observations, Numbers]:
-        self._rng = stream(self._seed, "worlds").integers(2**64, size=self.count, dtype=np.uint64)
-        if self._source is not None:
-            self._source.seed(_seed(self._seed))
-        self._over = np.ones(self.count, np.bool_)
-        begun = self.step(np.zeros(self.count, np.int64))
-        return begun.observations, begun.poses
-
-    def step(self, actions: np.ndarray) -> Step:
-        over, reward = self._over, np.empty(self.count, np.float32)
-        terminated, truncated = np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
-        observations = np.empty((self.count, *self.observation_shape), np.uint8)
-        chosen = np.ascontiguousarray(actions, np.int64)
-        if chosen.shape != (self.count,):
-            raise TaskError(f"actions {list(chosen.shape)}: {self.count} environments take one each, [{self.count}]")
-        if self._source is not None and over.any():
-            envs = np.flatnonzero(over)
-            self._lay_out(envs, [self._source.draw() for _ in envs])
-        self._step(*self._state, self._rng, over, chosen, self._layout, reward, terminated, truncated, observations)
-        self._over, poses = terminated | truncated, self.agent.copy()
-        return Step(observations, poses, reward, terminated, truncated, ~over, *_no_finals(observations, poses))
-
-    def close(self) -> None:
-        if self._source is not None:
-            self._source.env.close()
-
-
 class EnvPoolEnvs:
     """Envs simulated by EnvPool, which spends the step after an episode's end on resetting."""
 
@@ -217,7 +158,7 @@ class EnvPoolEnvs:
                 f"EnvPool has no environment {env_id}{_near(env_id, known) or '; leave --envs envpool out'}"
             )
         self.stepped_by = f"EnvPool {version('envpool')}, whose rules and layouts are its own"
-        self._pool = envpool.make_gymnasium(env_id, num_envs=count, num_threads=threads, seed=_seed(seed))
+        self._pool = envpool.make_gymnasium(env_id, num_envs=count, num_threads=threads, seed=first_seed(seed))
         self.env_id, self.count = env_id, count
         self.actions = _number_of_actions(env_id, self._pool.action_space)
         with warnings.catch_warnings():
@@ -243,13 +184,14 @@ class EnvPoolEnvs:
             terminated,
             truncated & ~terminated,
             valid,
-            *_no_finals(observations, poses),
+            *no_finals(observations, poses),
         )
 
     def _poses(self, seen: Any, info: dict[str, Any]) -> Numbers:
-        if "agent_pos" not in info:
+        domain = domain_of_id(self.env_id)
+        if domain is None or domain.pool_poses is None:
             return np.zeros((self.count, 0), np.int16)
-        return np.concatenate([info["agent_pos"], seen["direction"][:, None]], axis=1).astype(np.int16)
+        return domain.pool_poses(seen, info)
 
     def close(self) -> None:
         self._pool.close()
@@ -269,7 +211,7 @@ class GymnasiumEnvs:
         self._same_step = _resets_within_the_step(self.env_id, vector)
         observation = _observation_space(self.env_id, vector.single_observation_space)
         self.observation_shape, self.observation_dtype = observation.shape, observation.dtype
-        self._seed = _seed(seed)
+        self._seed = first_seed(seed)
         self._over = np.zeros(self.count, np.bool_)
 
     def reset(self) -> tuple[Observations, Numbers]:
@@ -281,7 +223,7 @@ class GymnasiumEnvs:
         seen, reward, terminated, truncated, info = self._vector.step(actions)
         observations, poses = self._read(seen)
         terminated, over = np.array(terminated, np.bool_), np.logical_or(terminated, truncated)
-        valid, finals = ~self._over, _no_finals(observations, poses)
+        valid, finals = ~self._over, no_finals(observations, poses)
         if self._same_step and over.any():
             finals = self._finals(over, info)
         elif not self._same_step:
@@ -305,20 +247,7 @@ class GymnasiumEnvs:
         self._vector.close()
 
 
-class ShowPose(gymnasium.ObservationWrapper):
-    """MiniGrid's observation as `image` and `pose`: x, y and direction of the agent."""
-
-    def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
-        image = env.observation_space["image"]  # type: ignore[index]
-        pose = gymnasium.spaces.Box(0, np.iinfo(np.int16).max, (3,), np.int16)
-        self.observation_space = gymnasium.spaces.Dict({"image": image, "pose": pose})
-
-    def observation(self, observation: dict[str, Any]) -> dict[str, Any]:
-        return {"image": observation["image"], "pose": pose_of(self.unwrapped)}
-
-
-def _seed(seed: int) -> int:
+def first_seed(seed: int) -> int:
     """Where the seeds of the envs begin. Neighbouring seeds of a run begin far apart; EnvPool takes 31 bits."""
     return int(stream(seed, "worlds").integers(2**31 - 2**20))
 
@@ -336,9 +265,10 @@ def observation_of(seen: Any) -> Observations:
     return observation
 
 
-def pose_of(env: Any) -> Numbers:
-    """x, y and direction of the agent of a MiniGrid environment; of any other, nothing."""
-    return np.array([*env.agent_pos, env.agent_dir] if hasattr(env, "agent_pos") else [], np.int16)
+def pose_of(env: gymnasium.Env) -> Numbers:
+    """[P] of an environment whose domain has poses; of any other, nothing."""
+    domain = domain_of_env(env)
+    return np.zeros(0, np.int16) if domain is None or domain.pose is None else domain.pose(env.unwrapped)
 
 
 def _number_of_actions(env_id: str, space: Any) -> int:
@@ -362,5 +292,5 @@ def _near(env_id: str, known: Iterable[str]) -> str:
     return near(env_id, sorted(name for name in known if name[:3] == env_id[:3]))
 
 
-def _no_finals(observations: Observations, poses: Numbers) -> tuple[Numbers, Observations, Numbers]:
+def no_finals(observations: Observations, poses: Numbers) -> tuple[Numbers, Observations, Numbers]:
     return np.zeros(0, np.int32), observations[:0], poses[:0]

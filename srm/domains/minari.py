@@ -3,8 +3,8 @@
 A dataset of ours observes `image` (the observation) and `pose`; MiniGrid's mission text is left out, since Minari cannot store
 it. Observations are stored as they are, not as JPEG.
 
-A dataset of others need not have poses. An episode with a seed is played again in the environment. Otherwise the way
-is reckoned from the observations: relative to where the agent began, which is enough, since machines only compare places.
+A dataset of others need not have poses. An episode with a seed is played again in the environment. Otherwise its domain
+may reckon the poses from what was seen and done.
 """
 
 from __future__ import annotations
@@ -17,39 +17,26 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.envs import observation_of
-from srm.domains.minigrid.vocabulary import (
-    DIRECTIONS,
-    DOOR,
-    EMPTY,
-    FLOOR,
-    FORWARD,
-    GOAL,
-    LAVA,
-    LEFT,
-    LIMITS,
-    OPEN,
-    RIGHT,
-)
 from srm.domains.record import UNKNOWN_SEED, play_actions
-from srm.domains.tasks import ENVIRONMENTS, Task
+from srm.domains.registry import domain_named, domain_of, register_environments
+from srm.domains.tasks import ENVIRONMENTS
 from srm.errors import DemonstrationError
 from srm.extras import require
-from srm.trajectory import Demonstrations, Observations, Trajectory
-
-_START = 1000  # where a reckoned way begins: far from 0, so that no cell on it is negative
+from srm.trajectory import Demonstrations, Trajectory
 
 
 def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
     """Adds a dataset to the local Minari store."""
-    import minigrid  # noqa: F401  (its import registers its environments, which the dataset names)
-
+    register_environments()  # which the dataset names
     minari, first = require("minari", "a Minari dataset", "data_collector"), demonstrations.trajectories[0]
     if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
         raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")
     space: dict[str, gymnasium.Space[Any]] = {"image": _box(first.observations), "pose": _box(first.poses)}
     last = max(int(episode.actions.max()) for episode in demonstrations.trajectories)
-    actions = LIMITS["action"] if demonstrations.vocabulary == "minigrid" else last + 1
+    domain = domain_named(demonstrations.vocabulary)
+    actions = last + 1 if domain is None else len(domain.actions)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that no author or permalink is given
@@ -120,32 +107,16 @@ def _played_again(env: gymnasium.Env, seed: int, episode: Any) -> Trajectory | N
 
 def _as_stored(episode: Any, task: Task) -> Trajectory:
     observations, actions = np.asarray(observation_of(episode.observations)), np.asarray(episode.actions, np.int64)
+    domain = domain_of(task.vocabulary)
     if isinstance(episode.observations, dict) and "pose" in episode.observations:
         poses = np.asarray(episode.observations["pose"], np.int16)
-    elif task.vocabulary.name == "minigrid":
-        poses = reckon_poses(observations, actions)
+    elif domain is not None and domain.reckon_poses is not None:
+        poses = domain.reckon_poses(observations, actions)
     else:
         poses = np.zeros((len(observations), 0), np.int16)
     return Trajectory(
         observations, actions, poses, np.asarray(episode.rewards, np.float32), bool(episode.terminations[-1])
     )
-
-
-def reckon_poses(observations: Observations, actions: np.ndarray) -> np.ndarray:
-    """Where the agent is at each of T + 1 moments, [T+1, 3], had it begun at (1000, 1000) looking along x."""
-    pose, poses = [_START, _START, 0], []
-    for observation, action in zip(observations, [*actions, None], strict=True):
-        poses.append(list(pose))
-        if action in (LEFT, RIGHT):
-            pose[2] = (pose[2] + (1 if action == RIGHT else -1)) % 4
-        elif action == FORWARD and _free(observation[3, 5]):
-            dx, dy = DIRECTIONS[pose[2]]
-            pose[0], pose[1] = pose[0] + dx, pose[1] + dy
-    return np.array(poses, np.int16)
-
-
-def _free(cell: np.ndarray) -> bool:
-    return cell[0] in (EMPTY, FLOOR, GOAL, LAVA) or (cell[0] == DOOR and cell[2] == OPEN)
 
 
 def _box(array: np.ndarray) -> gymnasium.spaces.Box:

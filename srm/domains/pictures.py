@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from srm.domains.base import Task
 from srm.domains.captions import action_name, captions
 from srm.domains.record import UNKNOWN_SEED, replay
-from srm.domains.tasks import Task
+from srm.domains.registry import domains
 from srm.errors import DemonstrationError
 from srm.trajectory import Demonstrations
 
@@ -89,16 +90,14 @@ def _rendered(env: Any, task: Task) -> np.ndarray:
 
 
 def _as_seen(observation: np.ndarray) -> np.ndarray:
-    """A MiniGrid observation, the agent in the middle of the lowest row."""
-    from minigrid.core.grid import Grid
-
-    if observation.shape != (7, 7, 3):
-        raise DemonstrationError(
-            "the seed of the environment is not known, and only MiniGrid's observations can be drawn without it"
-        )
-    grid, visible = Grid.decode(observation)
-    picture: np.ndarray = grid.render(32, agent_pos=(3, 6), agent_dir=3, highlight_mask=visible)
-    return picture
+    """An observation as the domain draws it that knows it."""
+    drawing = [domain for domain in domains() if domain.picture is not None]
+    for domain in drawing:
+        picture = domain.picture and domain.picture(observation)
+        if picture is not None:
+            return picture
+    known = " and ".join(f"{domain.title}'s" for domain in drawing)
+    raise DemonstrationError(f"the seed of the env is not known, and only {known} observations can be drawn without it")
 
 
 def _framed(moment: Moment) -> Image.Image:

@@ -1,6 +1,6 @@
 """Episodes played in one environment: by an expert, to be shown; from a seed, to be seen again.
 
-Both go through the environment that the task names (MiniGrid's own package), so what a demonstration shows is what that
+Both go through the environment that the task names (its own package's), so what a demonstration shows is what that
 package says happens.
 """
 
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.envs import make_environment, observation_of
-from srm.domains.tasks import Task
+from srm.domains.registry import packages
 from srm.errors import DemonstrationError, TaskError
 from srm.extras import DISTRIBUTION
 from srm.seeding import stream
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import gymnasium
 
 UNKNOWN_SEED = -1
-_PACKAGES = (DISTRIBUTION, "minigrid", "gymnasium", "numpy")
 MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 _TRIES = 100  # layouts without a solution are skipped, but not for ever
 
@@ -44,7 +44,7 @@ def record(task: Task, count: int, seed: int) -> Demonstrations:
         task=task.name,
         env_id=task.env_id,
         vocabulary=task.vocabulary.name,
-        versions={name: version(name) for name in _PACKAGES},
+        versions={name: version(name) for name in (DISTRIBUTION, *packages(), "gymnasium", "numpy")},
         seeds=tuple(seed for seed, _ in episodes),
         trajectories=tuple(trajectory for _, trajectory in episodes),
     )

@@ -175,7 +175,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             observation, pose = self._look(seen)
         else:
             observation = observation_of(seen)
-            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env.unwrapped)
+            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env)
         return np.array(observation)[None], np.array(pose)[None]
 
     def _observation(self, seen: Any) -> Any:
@@ -183,8 +183,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
-    """`SymbolicReward` for many environments at once. `look` takes their observations together and returns observations [B, ...] and
-    poses [B, P]; unless given, MiniGrid's environments must show their pose (`srm.domains.envs.ShowPose`)."""
+    """`SymbolicReward` for many envs at once. `look` is given their observations together and tells observations [B, ...] and
+    poses [B, P]; unless given, MiniGrid's envs must show their pose (`srm.domains.minigrid.envs.ShowPose`)."""
 
     def __init__(
         self,

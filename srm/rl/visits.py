@@ -3,14 +3,14 @@
     visits [T, B]   of the state after each step, this visit included; the episode's first state was visited once
 
 Counts run on from one rollout into the next, and begin anew with each episode. Which states are the same is the domain's to say
-(`srm.domains.minigrid.state_keys`).
+(`srm.domains.states`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from srm.domains.minigrid.state_keys import StateKind, state_keys
+from srm.domains.states import StateKind, state_keys
 from srm.rl.nn.frames import episode_starts
 from srm.trajectory import Mask, Rollout
 

@@ -15,7 +15,7 @@
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
         holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
-        grid or pictures, as in `srm.domains.scenes`; neither if the environment cannot be shown
+        the scene's kind, `grid` or `pictures`, as in `srm.domains.scenes`; left out if the env cannot be shown
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from srm.domains.base import Task
 from srm.domains.captions import action_name
-from srm.domains.minigrid.compiled import compiled
-from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.record import UNKNOWN_SEED, Act, play, replay
-from srm.domains.scenes import Moment, Picture, look, look_through, tell
-from srm.domains.tasks import Task
+from srm.domains.registry import domain_of, domain_of_env
+from srm.domains.scenes import Picture, Scene, look, tell
 from srm.errors import DemonstrationError
 from srm.evaluate.explain import Amount
 from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
@@ -53,7 +52,7 @@ class Episode:
     env_id: str
     seed: int
     trajectory: Trajectory
-    moments: Sequence[Moment]
+    moments: Sequence[Scene | None]
 
 
 def record_episodes(
@@ -88,13 +87,14 @@ def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episod
         seed = demonstrations.seeds[index]
         moments = _replayed(task, demonstrations, index) if seed != UNKNOWN_SEED else None
         if moments is None:
-            known = task.vocabulary is MINIGRID_WORDS
-            moments = [look_through(observation) if known else None for observation in trajectory.observations]
+            domain = domain_of(task.vocabulary)
+            glance = None if domain is None else domain.look_through
+            moments = [None if glance is None else glance(observation) for observation in trajectory.observations]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
 
 
-def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Moment] | None:
-    """None where the environment cannot be made again as it was (another version of the package made it)."""
+def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Scene | None] | None:
+    """None where the env cannot be made again as it was (another version of the package made it)."""
     try:
         return [look(env) for env in replay(demonstrations, index, task.environment)]
     except DemonstrationError:
@@ -102,7 +102,10 @@ def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Mo
 
 
 def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
-    env = compiled(task.environment(task.env_id))
+    env = task.environment(task.env_id)
+    domain = domain_of_env(env)
+    if domain is not None and domain.compile_env is not None:
+        env = domain.compile_env(env)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
     for number, env_seed in enumerate(seeds, start=1):
         trajectory, moments = _watched(env, act, env_seed)
@@ -110,12 +113,12 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     env.close()
 
 
-def _watched(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Moment]]:
-    moments: list[Moment] = []
+def _watched(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Scene | None]]:
+    moments: list[Scene | None] = []
     return play(env, act, seed, watch=lambda env: moments.append(look(env))), moments
 
 
-def _within(moments: Sequence[Moment], room: int) -> tuple[Sequence[Moment], int]:
+def _within(moments: Sequence[Scene | None], room: int) -> tuple[Sequence[Scene | None], int]:
     """The moments, if their pictures fit into what is left of the page; and what is left then."""
     size = sum(len(webp) for webp in {moment.webp for moment in moments if isinstance(moment, Picture)})
     return (moments, room - size) if size <= room else ((), room)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from srm.domains.tasks import Task
+from srm.domains.base import Task
 from srm.rl.evaluation import IntervalEstimate, evaluate, mean_estimate, share_estimate
 from srm.rl.threads import one_thread
 from srm.runs.policy import Trained

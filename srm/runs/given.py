@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from srm.domains.tasks import Task
+from srm.domains.base import Task
 from srm.machine.model import Machine
 from srm.trajectory import Demonstrations
 

@@ -14,8 +14,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from srm.domains.base import EventReader
-from srm.domains.tasks import Task
+from srm.domains.base import EventReader, Task
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference

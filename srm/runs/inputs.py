@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import Task
+from srm.domains.base import Task
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.runs import learning_settings, training

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from srm.domains.tasks import Task
+from srm.domains.base import Task
 from srm.evaluate.batched import Paid, assignment_of
 from srm.infer.algorithm1.loop import InferenceRound, infer
 from srm.infer.posterior.evidence import Play

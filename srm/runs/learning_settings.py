@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import tyro
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import Stepping, Task, find_task
+from srm.domains.base import Stepping, Task
+from srm.domains.tasks import find_task
 from srm.errors import MachineError, RunError, SettingError
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from srm.domains.tasks import Task
+from srm.domains.base import Task
+from srm.domains.registry import packages
 from srm.extras import DISTRIBUTION, is_missing
 
 
@@ -40,5 +41,5 @@ def command(arguments: Sequence[str]) -> str:
 
 def versions() -> dict[str, str]:
     envpool = () if is_missing("envpool") else ("envpool",)
-    packages = (DISTRIBUTION, "torch", "numpy", "gymnasium", "minigrid", *envpool)
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    names = (DISTRIBUTION, "torch", "numpy", "gymnasium", *packages(), *envpool)
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

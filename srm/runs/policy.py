@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import play, record
-from srm.domains.tasks import Task, find_task
+from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.rl.actor import Actor
 from srm.rl.learner import load_weights

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from srm.domains.base import Task
 from srm.domains.demonstrations import refuse_misfit
-from srm.domains.tasks import Task
 from srm.errors import RunError
 from srm.infer.posterior.evidence import Play
 from srm.rl.rollout import Player, batch_of, log_prob_of, recompute

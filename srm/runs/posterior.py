@@ -22,7 +22,8 @@ from typing import Annotated
 import tyro
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, Task, find_task, short_name
+from srm.domains.base import Task
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play

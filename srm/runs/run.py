@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import Task, find_task
+from srm.domains.base import Task
+from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent

@@ -12,7 +12,8 @@ import torch
 import tyro
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import Stepping, Task, find_task
+from srm.domains.base import Stepping, Task
+from srm.domains.tasks import find_task
 from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import Paid
 from srm.evaluate.payer import Payer

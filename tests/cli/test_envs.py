@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from srm.cli import main
-from srm.domains.envs import COMPILED, OWN_LAYOUTS
+from srm.domains.minigrid.envs import COMPILED, OWN_LAYOUTS
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--ppo.num-envs", "4", "--ppo.num-steps", "16", "--frames", "200"]

@@ -99,6 +99,11 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         (("demo", "show", "doorkey", "-o", "x.bmp"), "x.bmp: a demonstration is drawn as .gif or .png"),
         (("demo", "doorkey", "--seed", "-1"), "seed -1: seeds are 0 or more"),
         (("demo", "doorkey", "-o", "/dev/null/x.npz"), "/dev/null: "),
+        (("demo", "doorkey", "--habit", "close_doors"), "there is no habit close_doors; did you mean closes_doors?"),
+        (
+            ("demo", "examples.corridor:TASK", "--noise", "0.1"),
+            "corridor: habits and noise are of MiniGrid's planner; record it without them",
+        ),
         (("demo", "show", "."), ".: is a folder; name a file of demonstrations"),
     ],
 )

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, ShowPose, gather, make_environment, make_envs
+from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, gather, make_environment, make_envs
+from srm.domains.minigrid.envs import ShowPose
 from srm.errors import TaskError
 from srm.seeding import stream
 from srm.trajectory import Rollout

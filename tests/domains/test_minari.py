@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from srm.domains.demonstrations import load, shipped
-from srm.domains.minari import export_minari, import_minari, reckon_poses
+from srm.domains.minari import export_minari, import_minari
+from srm.domains.minigrid.episodes import reckon_poses
 from srm.domains.record import UNKNOWN_SEED
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, ExtraError

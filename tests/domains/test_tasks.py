@@ -50,7 +50,7 @@ def test_every_environment_has_a_name_of_its_own() -> None:
         ("DoorKey-16x61", r"did you mean DoorKey-16x16\?"),
         ("nowhere.at.all:task", "No module named 'nowhere'"),
         ("tests.domains.test_tasks:absent", "has no attribute 'absent'"),
-        ("tests.domains.test_tasks:NUMBER", "is a int, expected a srm.domains.tasks.Task"),
+        ("tests.domains.test_tasks:NUMBER", "is a int, expected a srm.Task"),
         ("tests.domains.test_tasks:WORDLESS", "its event reader has not the task's `vocabulary`"),
         (":x", "it is PACKAGE.MODULE:NAME"),
     ],
@@ -69,7 +69,7 @@ def test_what_a_module_of_ones_own_raises_is_told(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("task", FAMILIES.values(), ids=FAMILIES)
-def test_the_parts_of_a_task_fit_together(task: srm.domains.tasks.Task) -> None:
+def test_the_parts_of_a_task_fit_together(task: srm.Task) -> None:
     library = Path(srm.machine.__file__).parent / "library"
     assert all((library / f"{machine}.srm").is_file() for machine in task.machines)
     assert task.env_id in ENVIRONMENTS[task.name]

@@ -14,7 +14,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from srm.domains.envs import GymnasiumEnvs, ShowPose, gather
+from srm.domains.envs import GymnasiumEnvs, gather
+from srm.domains.minigrid.envs import ShowPose
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.tasks import find_task

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.envs import gather
 from srm.domains.record import record
-from srm.domains.tasks import Task, find_task
+from srm.domains.tasks import find_task
 from srm.trajectory import Demonstrations, Rollout
 
 

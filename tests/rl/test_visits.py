@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from srm.domains.minigrid.state_keys import hashed
+from srm.domains.states import hashed
 from srm.rl.visits import Visits
 from srm.trajectory import Rollout
 

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from srm.domains.base import Task
+from srm.domains.minigrid.scenes import GridMoment, look_through
 from srm.domains.record import MOST_STEPS, record, replay
-from srm.domains.scenes import GridMoment, Picture, look, look_through, tell
-from srm.domains.tasks import Task, find_task
+from srm.domains.scenes import Picture, look, tell
+from srm.domains.tasks import find_task
 from srm.evaluate.trace import trace
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine

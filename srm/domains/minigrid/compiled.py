@@ -11,8 +11,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from srm.domains.envs import GridEnvs, ShowPose
 from srm.domains.minigrid import grid
+from srm.domains.minigrid.envs import GridEnvs, ShowPose
 from srm.domains.minigrid.layouts import LayoutSource, read_grid, rules_of
 from srm.trajectory import Observations
 

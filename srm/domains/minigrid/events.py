@@ -77,7 +77,7 @@ class MiniGrid:
             )
         if poses.shape[2] != 3:
             raise TaskError(
-                f"poses have {poses.shape[2]} numbers; MiniGrid's events need x, y and direction (srm.domains.envs.ShowPose)"
+                f"poses have {poses.shape[2]} numbers; MiniGrid's events need x, y and direction (srm.domains.minigrid.envs.ShowPose)"
             )
 
     def _to_take(self) -> Target | None:

@@ -136,7 +136,7 @@ def compile_rules(env: gymnasium.Env) -> Rules | str:
 _HARMLESS = (  # wrappers that change nothing of a step
     "gymnasium.wrappers.common.PassiveEnvChecker",
     "gymnasium.wrappers.common.OrderEnforcing",
-    "srm.domains.envs.ShowPose",
+    "srm.domains.minigrid.envs.ShowPose",
 )
 
 

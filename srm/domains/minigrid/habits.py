@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from srm.domains.base import Task
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.expert import find_goal, plan_from
 from srm.domains.minigrid.expert_world import Cell, Thing, World, front, read_world
 from srm.domains.minigrid.vocabulary import DONE, DOOR, DROP, KEY, LOCKED, PICKUP, RIGHT, TOGGLE
 from srm.domains.record import record
-from srm.domains.tasks import Task
 from srm.errors import TaskError, near
 from srm.seeding import stream
 from srm.settings import SHARE_BELOW_ONE

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from rich.console import Group
 from rich.text import Text
 
-from srm.domains.minigrid.expert_world import Thing, World
+from srm.domains.minigrid.expert_world import Thing, World, read_world
 from srm.domains.minigrid.vocabulary import BALL, BOX, CLOSED, COLOURS, DOOR, FLOOR, GOAL, KEY, LAVA, LOCKED, OPEN, WALL
 
 _SIGNS = {WALL: "█", FLOOR: "·", KEY: "k", BALL: "o", BOX: "▣", GOAL: "G", LAVA: "~"}
 _DOORS = {OPEN: "╌", CLOSED: "D", LOCKED: "L"}
 _AGENT = "▶▼◀▲"
 _STYLES = {"purple": "magenta", "grey": "bright_black"}  # what the terminal calls them
-LEGEND = "k key   o ball   ▣ box   D door   L locked door   ╌ open door   G goal   ~ lava   ▶ agent"
+_LEGEND = "k key   o ball   ▣ box   D door   L locked door   ╌ open door   G goal   ~ lava   ▶ agent"
+
+
+def draw_map(env: Any) -> Group:
+    """The world of an environment, with what its signs mean."""
+    return Group(draw_world(read_world(env)), _LEGEND)
 
 
 def draw_world(world: World) -> Text:

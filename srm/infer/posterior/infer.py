@@ -15,9 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from srm.domains.base import EventReader
+from srm.domains.base import EventReader, Task
 from srm.domains.envs import Envs, gather
-from srm.domains.tasks import Task
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play

@@ -11,9 +11,10 @@ import pytest
 from srm.cli import main
 from srm.domains.demonstrations import load
 from srm.domains.minigrid.habits import record_with
+from srm.domains.minigrid.tasks import minigrid_task
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.record import play_actions, record
-from srm.domains.tasks import find_task, minigrid_task
+from srm.domains.tasks import find_task
 from srm.errors import TaskError
 from srm.machine.checks.check import check
 from srm.machine.language.parse import parse

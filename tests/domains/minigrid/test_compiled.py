@@ -6,10 +6,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from srm.domains.envs import ShowPose, make_environment
+from srm.domains.envs import make_environment
 from srm.domains.minigrid.compiled import CompiledGrid, compiled
+from srm.domains.minigrid.envs import ShowPose
+from srm.domains.minigrid.scenes import GridMoment
 from srm.domains.record import play
-from srm.domains.scenes import GridMoment, look
+from srm.domains.scenes import look
 from srm.domains.tasks import ENVIRONMENTS, find_task
 from srm.seeding import stream
 from srm.trajectory import Trajectory

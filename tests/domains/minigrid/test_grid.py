@@ -11,7 +11,8 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
 from minigrid.envs import EmptyEnv, KeyCorridorEnv
 
-from srm.domains.envs import GridEnvs, make_environment, make_envs
+from srm.domains.envs import make_environment, make_envs
+from srm.domains.minigrid.envs import GridEnvs
 from srm.domains.minigrid.grid import DRAWN_BEFORE, Rules, layout_of
 from srm.domains.minigrid.layouts import TARGET, rules_of
 from srm.domains.tasks import ENVIRONMENTS, find_task

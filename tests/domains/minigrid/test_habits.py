@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from examples.rooms import TASK as ROOMS
+from srm.domains.base import Task
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.expert import plan, plan_from
 from srm.domains.minigrid.expert_world import read_world
 from srm.domains.minigrid.habits import HABITS, Demonstrator, record_with
 from srm.domains.minigrid.vocabulary import PICKUP
 from srm.domains.record import play_actions, record
-from srm.domains.tasks import FAMILIES, Task, find_task
+from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import SettingError, TaskError
 from srm.trajectory import Trajectory, as_rollout
 

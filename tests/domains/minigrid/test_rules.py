@@ -17,16 +17,9 @@ from minigrid.envs import DoorKeyEnv, EmptyEnv, KeyCorridorEnv, UnlockEnv
 from minigrid.minigrid_env import MiniGridEnv
 from minigrid.wrappers import FullyObsWrapper
 
-from srm.domains.envs import (
-    COMPILED,
-    OWN_LAYOUTS,
-    GridEnvs,
-    GymnasiumEnvs,
-    ShowPose,
-    make_environment,
-    make_envs,
-)
+from srm.domains.envs import GymnasiumEnvs, make_environment, make_envs
 from srm.domains.minigrid import grid
+from srm.domains.minigrid.envs import COMPILED, OWN_LAYOUTS, GridEnvs, ShowPose
 from srm.domains.minigrid.layouts import LayoutSource, UnknownLayout, read_grid, rules_of
 from srm.domains.minigrid.vocabulary import DIRECTIONS
 from srm.errors import TaskError

@@ -1,0 +1,65 @@
+"""The domains that ship. One more is a folder beside them with a `domain.py`, and a line here.
+
+A domain is imported when it is first asked for. Whoever needs something that only a domain knows asks one of these:
+
+    domain_named("minigrid")        by the name of its vocabulary, as files and flags have it
+    domain_of(vocabulary)           by the words a task speaks
+    domain_of_env(env)              by an environment
+    domain_of_id(env_id)            by the name of one
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from srm.domains.base import Domain
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from srm.machine.vocabulary import Vocabulary
+
+MODULES = {"minigrid": "srm.domains.minigrid.domain"}  # by the name of the vocabulary
+DEFAULT = "minigrid"  # what is meant where no vocabulary is named
+
+
+@cache
+def _load(name: str) -> Domain:
+    domain: Domain = import_module(MODULES[name]).DOMAIN
+    assert domain.vocabulary.name == name, f"{MODULES[name]} speaks {domain.vocabulary.name}"
+    return domain
+
+
+def domains() -> tuple[Domain, ...]:
+    return tuple(map(_load, MODULES))
+
+
+def domain_named(name: str) -> Domain | None:
+    return _load(name) if name in MODULES else None
+
+
+def domain_of(vocabulary: Vocabulary) -> Domain | None:
+    """None for the words of somebody's own task, also if they took the name of ours."""
+    domain = domain_named(vocabulary.name)
+    return domain if domain is not None and domain.vocabulary == vocabulary else None
+
+
+def domain_of_env(env: gymnasium.Env) -> Domain | None:
+    return next((domain for domain in domains() if domain.owns(env)), None)
+
+
+def domain_of_id(env_id: str) -> Domain | None:
+    return next((domain for domain in domains() if env_id.startswith(domain.prefix)), None)
+
+
+def register_environments() -> None:
+    """Makes Gymnasium know the environments of every domain."""
+    for domain in domains():
+        domain.register()
+
+
+def packages() -> tuple[str, ...]:
+    """Distributions that decide how an episode goes."""
+    return tuple(dict.fromkeys(name for domain in domains() for name in domain.packages))

@@ -1,0 +1,93 @@
+"""Domains are found by their words, by an environment and by its name; one more is one module and one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+from srm.domains.base import Domain
+from srm.domains.envs import make_environment
+from srm.domains.registry import DEFAULT, domain_named, domain_of, domain_of_env, domain_of_id, domains
+from srm.domains.tasks import FAMILIES
+from srm.errors import TaskError
+
+ROOT = Path(__file__).parents[2]
+
+SECOND = """
+from pathlib import Path
+
+from examples.mountain_car import MOUNTAIN_CAR, WORDS
+from srm.domains.base import Domain
+
+def owns(env):
+    return type(env.unwrapped).__name__ == "MountainCarEnv"
+
+DOMAIN = Domain(
+    title="MountainCar",
+    vocabulary=WORDS,
+    actions=("push left", "coast", "push right"),
+    packages=("gymnasium",),
+    tasks=(MOUNTAIN_CAR,),
+    environments={"mountain_car": ("ScaledMountainCar-v0",)},
+    prefix="Scaled",
+    register=lambda: None,
+    owns=owns,
+    demonstrations=Path.cwd(),
+)
+"""
+
+USE = """
+from srm.domains.registry import MODULES
+
+MODULES["mountain_car"] = "second"
+from srm.cli import main
+
+of_both = "tasks", "words mountain_car", "demo mountain_car -n 1", "demo show mountain_car", "demo doorkey -n 1"
+for line in (*of_both, f"check {ROOT}/examples/mountain_car.srm"):
+    assert main(line.split()) == 0, line
+"""
+
+
+def minigrid() -> Domain:
+    domain = domain_named(DEFAULT)
+    assert domain is not None
+    return domain
+
+
+def test_a_domain_is_found_by_what_is_of_it() -> None:
+    env = make_environment("MiniGrid-Empty-5x5-v0")
+    assert domain_of(FAMILIES["doorkey"].vocabulary) is domain_of_env(env) is minigrid()
+    assert domain_of_id("MiniGrid-Empty-5x5-v0") is minigrid()
+    assert domains() == (minigrid(),)
+
+
+def test_what_is_of_no_domain_has_none() -> None:
+    assert domain_named("nobody") is None
+    assert domain_of_env(gymnasium.make("MountainCar-v0")) is None
+    assert domain_of_id("MountainCar-v0") is None
+
+
+def test_somebodys_own_words_of_the_same_name_are_not_ours() -> None:
+    assert domain_of(replace(minigrid().vocabulary, balances=())) is None
+    assert domain_of(replace(minigrid().vocabulary)) is minigrid()
+
+
+def test_a_task_outside_its_environments_is_refused() -> None:
+    with pytest.raises(TaskError, match="DoorKey-8x8-v0 is not among the environments of its task doorkey"):
+        replace(minigrid(), environments={"doorkey": ("MiniGrid-DoorKey-5x5-v0",)})
+
+
+def test_a_second_domain_is_one_module_and_one_line(tmp_path: Path) -> None:
+    (tmp_path / "second.py").write_text(SECOND)
+    code = f"import sys; sys.path[:0] = [ROOT := {str(ROOT)!r}, {str(tmp_path)!r}]{USE}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mountain_car: swing up the hill to the flag" in done.stdout  # among the tasks
+    assert "the flag on the right hill is reached" in done.stdout  # among the words
+    assert "push right" in done.stdout  # of an episode that is found where the domain's ship
+    assert "DoorKey-8x8-v0 (MiniGrid itself)" in done.stdout  # which is there as before

@@ -69,7 +69,7 @@ class Task:
     event_reader: Callable[[], EventReader]
     machines: tuple[str, ...]  # files of srm/machine/library, without .srm
     expert: Expert | None  # None: demonstrations come from elsewhere
-    frames: int  # to train for, unless told otherwise
+    frames: int  # to train for, unless given
     envs: Callable[[str, int, int], Envs] = _envs  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
     success: Callable[[Trajectory], bool] | None = None  # None: the task ended the episode with a return above 0
@@ -135,7 +135,7 @@ class Domain:
     state_keys: StateKeys | None = None  # which states of an episode are the same
     picture: Callable[[Observations], np.ndarray | None] | None = None  # [height, width, 3]; None: not of this domain
     map: Callable[[gymnasium.Env], RenderableType] | None = None  # the whole env, for the terminal
-    look: Callable[[gymnasium.Env], Scene] | None = None  # the env as it stands, for replays
+    look: Callable[[gymnasium.Env], Scene] | None = None  # the environment as it stands, for replays
     look_through: Callable[[Observations], Scene] | None = None  # the same of an observation alone
 
     # Its demonstrations

@@ -221,7 +221,7 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
 
 
 def _check_ranges(demonstrations: Demonstrations) -> None:
-    """Numbers that no env of the vocabulary can show."""
+    """Numbers that no environment of the vocabulary can show."""
     domain = domain_named(demonstrations.vocabulary)
     for index, trajectory in enumerate(demonstrations.trajectories):
         if trajectory.actions.min() < 0:

@@ -24,7 +24,7 @@ WIDEST = 320  # pixels of a kept picture
 
 
 class Scene(ABC):
-    """An env between two steps, as much of it as a page needs to draw it."""
+    """An environment between two steps, as much of it as a page needs to draw it."""
 
     @classmethod
     @abstractmethod

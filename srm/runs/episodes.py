@@ -15,7 +15,7 @@
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
         holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
-        the scene's kind, `grid` or `pictures`, as in `srm.domains.scenes`; left out if the env cannot be shown
+        the scene's kind, `grid` or `pictures`, as in `srm.domains.scenes`; left out if the environment cannot be shown
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episod
 
 
 def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Scene | None] | None:
-    """None where the env cannot be made again as it was (another version of the package made it)."""
+    """None where the environment cannot be made again as it was (another version of the package made it)."""
     try:
         return [look(env) for env in replay(demonstrations, index, task.environment)]
     except DemonstrationError:

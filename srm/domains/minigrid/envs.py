@@ -78,13 +78,13 @@ class GridEnvs:
         over, reward = self._over, np.empty(self.count, np.float32)
         terminated, truncated = np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
         observations = np.empty((self.count, *self.observation_shape), np.uint8)
-        taken = np.ascontiguousarray(actions, np.int64)
-        if taken.shape != (self.count,):
-            raise TaskError(f"actions {list(taken.shape)}: {self.count} envs take one each, [{self.count}]")
+        chosen = np.ascontiguousarray(actions, np.int64)
+        if chosen.shape != (self.count,):
+            raise TaskError(f"actions {list(chosen.shape)}: {self.count} environments take one each, [{self.count}]")
         if self._source is not None and over.any():
             envs = np.flatnonzero(over)
             self._lay_out(envs, [self._source.draw() for _ in envs])
-        self._step(*self._state, self._rng, over, taken, self._layout, reward, terminated, truncated, observations)
+        self._step(*self._state, self._rng, over, chosen, self._layout, reward, terminated, truncated, observations)
         self._over, poses = terminated | truncated, self.agent.copy()
         return Step(observations, poses, reward, terminated, truncated, ~over, *no_finals(observations, poses))
 

@@ -1,4 +1,4 @@
-"""Episodes of MiniGrid from elsewhere: which numbers they can hold, and where the agent was if they do not tell."""
+"""Episodes of MiniGrid from elsewhere: which numbers they can hold, and where the agent was if they do not say."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def check_ranges(index: int, trajectory: Trajectory) -> None:
     observations, poses = trajectory.observations, trajectory.poses
     if observations.shape[1:] != (7, 7, 3) or observations.dtype != np.uint8 or poses.shape[1] != 3:
         raise ValueError(
-            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and places {list(poses.shape[1:])}, "
+            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and poses {list(poses.shape[1:])}, "
             "expected uint8 [7, 7, 3] and [3]"
         )
-    found = {
+    columns = {
         "action": trajectory.actions,
         "type": observations[..., 0],
         "colour": observations[..., 1],
         "state": observations[..., 2],
         "direction": poses[:, 2],
     }
-    for name, numbers in found.items():
+    for name, numbers in columns.items():
         if not 0 <= numbers.min() <= numbers.max() < LIMITS[name]:
             raise ValueError(f"episode {index}: {name} {numbers.max()}, expected 0 to {LIMITS[name] - 1}")
 

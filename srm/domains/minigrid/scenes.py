@@ -72,7 +72,7 @@ def look(env: gymnasium.Env) -> GridMoment:
 
 
 def look_through(observation: np.ndarray) -> GridMoment:
-    """A MiniGrid observation as a little env of its own, for episodes whose env cannot be made again."""
+    """A MiniGrid observation as a little grid of its own, for episodes whose environment cannot be made again."""
     edge = len(observation)
     cells, own = observation.copy(), (edge // 2, edge - 1)
     held: tuple[int, int, int] = tuple(map(int, observation[own]))  # type: ignore[assignment]

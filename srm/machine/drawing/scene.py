@@ -44,7 +44,7 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Scene:
+class MachineScene:
     width: float
     height: float
     titles: tuple[Text, ...]
@@ -54,7 +54,7 @@ class Scene:
     panels: tuple[Placed, ...]
 
 
-def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
+def scene_of(machine: Machine, constraint: Constraint | None) -> MachineScene:
     # What is drawn: a box for each card, a link for each rule that leaves
     cards = cards_of(machine)
     leaving = [(card, row) for card in cards for row in card.rows if row.target]
@@ -77,7 +77,7 @@ def scene_of(machine: Machine, constraint: Constraint | None) -> Scene:
         for x, y in [layout.corners[card.node]]
     )
     start = next(p for p in placed if p.card.start)
-    return Scene(
+    return MachineScene(
         width=width + 2 * MARGIN,
         height=top + panels.height + MARGIN,
         titles=tuple(replace(title, x=title.x + MARGIN) for title in titles),

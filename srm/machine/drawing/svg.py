@@ -13,7 +13,7 @@ from srm.machine.drawing.arrange import Placed
 from srm.machine.drawing.cards import EDGE, HEADER, PAD, Card, RuleRow, Text
 from srm.machine.drawing.layout import Point, Route
 from srm.machine.drawing.panels import NotePanel
-from srm.machine.drawing.scene import Arrow, PlacedCard, Scene
+from srm.machine.drawing.scene import Arrow, MachineScene, PlacedCard
 from srm.machine.drawing.style import STYLE
 from srm.machine.model import Machine
 
@@ -21,7 +21,7 @@ ROUND = 10.0  # corners of arrows that lead back
 HEAD = 9.0  # length of an arrowhead
 
 
-def paint(machine: Machine, scene: Scene) -> str:
+def paint(machine: Machine, scene: MachineScene) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="srm-machine" data-machine="{machine.name}" role="img"'
         f' aria-labelledby="{machine.name}-title {machine.name}-desc"'

@@ -17,7 +17,7 @@ from srm.machine.drawing.cards import FORMULA, Text
 from srm.machine.drawing.draw import dot, mermaid, svg
 from srm.machine.drawing.layout import Box, Link, Route, place
 from srm.machine.drawing.pieces import Font, Lexicon, fold, line_width, text_width
-from srm.machine.drawing.scene import PlacedCard, Scene, scene_of
+from srm.machine.drawing.scene import MachineScene, PlacedCard, scene_of
 from srm.machine.drawing.values import hole_value, value_of
 from srm.machine.holes import Hole
 from srm.machine.language.parse import find_machine, library, parse
@@ -64,7 +64,7 @@ def spans(route: Route) -> list[Rect]:
     return [(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1])) for a, b in pairs]
 
 
-def assert_well_laid_out(scene: Scene) -> None:
+def assert_well_laid_out(scene: MachineScene) -> None:
     placed = [*scene.cards, *scene.panels]
     for one, other in combinations(placed, 2):
         assert not overlap(rect(one), rect(other))

@@ -97,7 +97,9 @@ def _as_seen(observation: np.ndarray) -> np.ndarray:
         if picture is not None:
             return picture
     known = " and ".join(f"{domain.title}'s" for domain in drawing)
-    raise DemonstrationError(f"the seed of the environment is not known, and only {known} observations can be drawn without it")
+    raise DemonstrationError(
+        f"the seed of the environment is not known, and only {known} observations can be drawn without it"
+    )
 
 
 def _framed(moment: Moment) -> Image.Image:

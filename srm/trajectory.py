@@ -111,11 +111,11 @@ class Rollout:
             _expect(name, mask, (steps, envs), "yes or no")
         if (self.terminated & self.truncated).any():
             raise TrajectoryError(
-                f"cut: step {_first(self.terminated & self.truncated)} both ended and ran out of time; it ended"
+                f"truncated: step {_first(self.terminated & self.truncated)} both terminated and ran out of time; it terminated"
             )
         if ((self.terminated | self.truncated) & ~self.valid).any():
             raise TrajectoryError(
-                f"real: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
+                f"valid: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
             )
         if len(self.final_step):
             self._check_finals()

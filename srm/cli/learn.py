@@ -77,8 +77,8 @@ class Learn:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
-        terminated = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
-        print(f"{terminated} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
+        outcome = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
+        print(f"{outcome} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
         for sentence in summary.get("refined", ()):
             print(f"refined: {sentence}")
         if "solution_text" in summary:

@@ -6,9 +6,9 @@ format       text            "srm-demonstrations 2"
 about        text            JSON: task, env_id, vocabulary, versions
 seeds        [M]       int64   what each episode's env was made from; -1: not known
 lengths      [M]       int64   actions of each episode
-ended        [M]       bool    False: time ran out
-observations        [N+M, ...]        before each action and after an episode's last
-places       [N+M, P]  int16
+terminated   [M]       bool    False: time ran out
+observations [N+M, ...]        before each action and after an episode's last
+poses        [N+M, P]  int16
 actions      [N]       int64
 task_reward  [N]       float32
 digest       text            SHA-256 of all the others
@@ -34,6 +34,7 @@ from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
+_OLDER = ("srm-demonstrations 1",)
 _KINDS = {  # the kind of each array; None: whatever the env observes
     "format": "U",
     "about": "U",
@@ -57,7 +58,7 @@ def shipped(task: Task) -> Path:
     path = Path(__file__).parent / "minigrid" / "demonstrations" / f"{task.name}.npz"
     if not path.exists():
         raise DemonstrationError(
-            f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
+            f"no demonstrations of {task.name} ship; record some with `srm demo`, and name the file (--demos)"
         )
     return path
 
@@ -135,8 +136,6 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
 def load(path: Path, task: Task | None = None) -> Demonstrations:
     """The demonstrations of a file; if a task is given, they must be of that task."""
     arrays = _read_arrays(path)
-    if str(arrays["format"]) != _FORMAT:
-        raise DemonstrationError(f"{path}: format {arrays['format']}, this version reads {_FORMAT}; update srm")
     if str(arrays["digest"]) != _digest({name: arrays[name] for name in _KINDS if name != "digest"}):
         raise DemonstrationError(f"{path}: its digest does not fit its contents, so it was damaged or edited; {_AGAIN}")
     try:
@@ -167,6 +166,8 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise DemonstrationError(
             f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
         ) from error
+    if "format" in arrays:
+        _refuse_format(path, str(arrays["format"]))  # first, since another format has other arrays
     missing = [name for name in _KINDS if name not in arrays]
     if missing:
         raise DemonstrationError(f"{path}: has no {', '.join(missing)}, so it is no demonstration file; {_AGAIN}")
@@ -176,6 +177,13 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
                 f"{path}: {name} holds {arrays[name].dtype}, which no demonstration does; {_AGAIN}"
             )
     return arrays
+
+
+def _refuse_format(path: Path, written: str) -> None:
+    """A file of another format: of a newer version, unless the first ones wrote it."""
+    if written != _FORMAT:
+        remedy = _AGAIN if written in _OLDER else "update srm"
+        raise DemonstrationError(f"{path}: format {written}, this version reads {_FORMAT}; {remedy}")
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> str:
@@ -233,7 +241,7 @@ def _check_minigrid(index: int, trajectory: Trajectory) -> None:
     observations, poses = trajectory.observations, trajectory.poses
     if observations.shape[1:] != (7, 7, 3) or observations.dtype != np.uint8 or poses.shape[1] != 3:
         raise ValueError(
-            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and places {list(poses.shape[1:])}, "
+            f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and poses {list(poses.shape[1:])}, "
             "expected uint8 [7, 7, 3] and [3]"
         )
     found = {

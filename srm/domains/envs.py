@@ -1,7 +1,7 @@
 """B envs stepped together, behind one small interface, whoever simulates them.
 
-    observations  [B, ...]   what the policy sees            places [B, P] int16   MiniGrid: x, y, direction (P may be 0)
-    ended, cut, real  [B] bool, as in `srm.trajectory`
+    observations  [B, ...]   what the policy sees            poses [B, P] int16   MiniGrid: x, y, direction (P may be 0)
+    terminated, truncated, valid  [B] bool, as in `srm.trajectory`
 
 `GridEnvs` are MiniGrid's rules compiled, for every environment that keeps them: up to five million steps a second on one core.
 `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's

@@ -88,7 +88,7 @@ class RayTune:
 
     def stop(self) -> None:
         self._callback.stopping = True
-        with suppress(ray.exceptions.RayError):  # the cluster is gone, which `terminated` raises
+        with suppress(ray.exceptions.RayError):  # the cluster is gone, which `ended` raises
             ray.get(self._desk.stop.remote())
         self._callback.ended.extend((run, STOPPED) for run in self._runs - self._callback.begun)
 
@@ -120,7 +120,7 @@ class RayTune:
                     verbose=0,
                 ),
             ).fit()
-        except Exception as error:  # in a thread nobody would see it; `terminated` raises it
+        except Exception as error:  # in a thread nobody would see it; `ended` raises it
             self._callback.error = error
 
     def _delete_trials(self) -> None:

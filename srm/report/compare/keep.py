@@ -30,12 +30,12 @@ def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
     for run in runs:
         if target.resolve().is_relative_to(run.folder.resolve()):
             raise RunError(f"--keep {target} lies in the run {run.folder}; choose a folder outside of the runs")
-    poses = kept_places(runs)
-    for folder in (target / place for place in poses):
+    places = kept_places(runs)
+    for folder in (target / place for place in places):
         if folder.exists():
             raise RunError(f"{folder} exists, and a run is never overwritten: choose another --keep, or delete it")
     try:
-        for run, place in zip(runs, poses, strict=True):
+        for run, place in zip(runs, places, strict=True):
             folder = target / place
             _keep_run(run, folder)
             if run.suite is not None:
@@ -45,7 +45,7 @@ def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
         if isinstance(error, RunError):
             raise
         raise RunError(f"{folder} cannot be kept: {error.strerror}; make room, or choose another --keep") from None
-    return find_runs([target / place for place in poses])
+    return find_runs([target / place for place in places])
 
 
 def _keep_run(run: MeasuredRun, folder: Path) -> None:
@@ -61,14 +61,14 @@ def _keep_run(run: MeasuredRun, folder: Path) -> None:
 def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:
     """A log with few rows and columns. Cells are left as they were, but for the episodes that ended since the row before."""
     names, *rows = (line.split(",") for line in lines)
-    poses = evenly(len(rows), most)
+    kept = evenly(len(rows), most)
     if EPISODES in names:
         at = names.index(EPISODES)
-        since = [sum(int(row[at] or 0) for row in rows[a + 1 : b + 1]) for a, b in pairwise([-1, *poses])]
-        for place, terminated in zip(poses, since, strict=True):
-            rows[place][at] = str(terminated)
+        since = [sum(int(row[at] or 0) for row in rows[a + 1 : b + 1]) for a, b in pairwise([-1, *kept])]
+        for index, episodes in zip(kept, since, strict=True):
+            rows[index][at] = str(episodes)
     chosen = [at for at, name in enumerate(names) if name in COLUMNS or name.startswith(PREFIXES)]
-    return [",".join(row[at] for at in chosen) for row in [names, *(rows[place] for place in poses)]]
+    return [",".join(row[at] for at in chosen) for row in [names, *(rows[index] for index in kept)]]
 
 
 def kept_places(runs: Sequence[MeasuredRun]) -> list[Path]:

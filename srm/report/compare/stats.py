@@ -48,10 +48,10 @@ class Band:
 def interquartile_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """The mean without the lowest and the highest quarter, each rounded down: of less than four values, their mean."""
     count = values.shape[axis]
-    truncated = count // 4
-    if truncated == 0:
+    trimmed = count // 4
+    if trimmed == 0:
         return np.mean(values, axis=axis)
-    return np.mean(np.take(np.sort(values, axis=axis), range(truncated, count - truncated), axis=axis), axis=axis)
+    return np.mean(np.take(np.sort(values, axis=axis), range(trimmed, count - trimmed), axis=axis), axis=axis)
 
 
 def bootstrap(strata: Sequence[np.ndarray], statistic: Statistic, draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray]:

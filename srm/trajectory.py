@@ -229,6 +229,13 @@ class Demonstrations:
     def __len__(self) -> int:
         return len(self.trajectories)
 
+    def __repr__(self) -> str:
+        mean = sum(trajectory.total_reward for trajectory in self.trajectories) / len(self)
+        return (
+            f"{len(self)} demonstration{'s' if len(self) != 1 else ''} of {self.task} in {self.env_id}, "
+            f"{self.frames} steps, mean return {mean:.3f}"
+        )
+
     @property
     def frames(self) -> int:
         return sum(trajectory.steps for trajectory in self.trajectories)

@@ -94,9 +94,7 @@ def _sentence(run: LearningRun) -> Markup:
         rest = f" of machine {run.machine.name} are being inferred; the policy has {reached} after {spent}"
     else:
         start = ""
-        rest = (
-            f" of machine {run.machine.name} were inferred, and the policy paid by it {reached} after {spent}"
-        )
+        rest = f" of machine {run.machine.name} were inferred, and the policy paid by it {reached} after {spent}"
     return join([start, ground, f" in {run.config.get('env_id')} the {holes}", rest, _seed(seed), "."])
 
 

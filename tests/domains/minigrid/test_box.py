@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from srm.machine.language.parse import parse
 
 from srm.cli import main
 from srm.domains.demonstrations import load
@@ -17,6 +16,7 @@ from srm.domains.record import play_actions, record
 from srm.domains.tasks import find_task, minigrid_task
 from srm.errors import TaskError
 from srm.machine.checks.check import check
+from srm.machine.language.parse import parse
 from srm.trajectory import as_rollout
 
 TASK = minigrid_task(

@@ -318,6 +318,7 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
     from srm.report.run.learning import write_report
     from srm.results import RunResult
     from srm.rl.threads import one_thread
+    from srm.runs.given import resume_call
     from srm.runs.learning_settings import Learning
 
     with ExitStack() as stack:
@@ -328,7 +329,9 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
         folder = run.folder
         _play(run, stopped, stack.enter_context(shown_progress(visible=progress)))
         if stopped():
-            raise KeyboardInterrupt(f"stopped at {run.learner.frames} frames; go on with srm.resume({str(folder)!r})")
+            raise KeyboardInterrupt(
+                f"stopped at {run.learner.frames} frames; go on with {resume_call(folder, run.settings.task)}"
+            )
         run.finish()
         if isinstance(run.settings, Learning):
             write_report(folder)
@@ -366,6 +369,8 @@ def _config_name(task: Task, given: Task | str) -> str:
 def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) -> tuple[Machine, Vocabulary | None]:
     """A machine, checked against its vocabulary where that is known."""
     given = vocabulary.vocabulary if isinstance(vocabulary, Task) else vocabulary
+    if not isinstance(given, Vocabulary | None):
+        raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):
         return machine, given or VOCABULARIES.get(machine.words or "")
     read = find_machine(machine)
@@ -410,6 +415,10 @@ def _first(demos: Demonstrations, count: int | None) -> Demonstrations:
 
 
 def _folder(run: RunResult | Named) -> str:
+    from srm.results import RunResult
+
+    if not isinstance(run, str | Path | RunResult):
+        raise SettingError(f"a run is a RunResult or its folder, not a {type(run).__name__}; give several one by one")
     return str(run if isinstance(run, str | Path) else run.folder)
 
 

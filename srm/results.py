@@ -21,6 +21,7 @@ from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.report.run.read import SAMPLED, Columns, read_json, read_log
 from srm.runs.folder import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
+from srm.runs.given import resume_call
 
 if TYPE_CHECKING:
     from srm.domains.base import Task
@@ -181,7 +182,7 @@ class RunResult:
     def _outcome(self) -> str:
         summary = self.summary
         if summary is None:
-            return f"has not ended; go on with srm.resume({str(self.folder)!r})"
+            return f"has not ended; go on with {resume_call(self.folder, self._settings['task'])}"
         reached = "no episode ended" if summary["return"] is None else f"return {summary['return']:.3f}"
         return f"{reached} after {summary['frames']:,} frames and {summary['seconds']:.0f} s"
 

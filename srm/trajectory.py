@@ -111,7 +111,7 @@ class Rollout:
             _expect(name, mask, (steps, envs), "yes or no")
         if (self.terminated & self.truncated).any():
             raise TrajectoryError(
-                f"truncated: step {_first(self.terminated & self.truncated)} both ended and ran out of time; it ended"
+                f"truncated: step {_first(self.terminated & self.truncated)} both terminated and ran out of time; it terminated"
             )
         if ((self.terminated | self.truncated) & ~self.valid).any():
             raise TrajectoryError(
@@ -228,6 +228,13 @@ class Demonstrations:
 
     def __len__(self) -> int:
         return len(self.trajectories)
+
+    def __repr__(self) -> str:
+        mean = sum(trajectory.total_reward for trajectory in self.trajectories) / len(self)
+        return (
+            f"{len(self)} demonstration{'s' if len(self) != 1 else ''} of {self.task} in {self.env_id}, "
+            f"{self.frames} steps, mean return {mean:.3f}"
+        )
 
     @property
     def frames(self) -> int:

@@ -66,7 +66,7 @@ def test_machines_are_loaded_and_checked_and_holes_inferred_without_torch() -> N
 def test_every_public_name_is_there_and_documented() -> None:
     for name in srm.__all__:
         assert inspect.getdoc(getattr(srm, name)), name
-        assert name in dir(srm)
+    assert dir(srm) == sorted([*srm.__all__, "__version__"])
     with pytest.raises(AttributeError, match="has no attribute lern"):
         srm.lern  # type: ignore[attr-defined]  # noqa: B018
 
@@ -152,8 +152,14 @@ def test_a_task_of_ones_own_is_handed_over_as_an_object(tmp_path: Path, monkeypa
     run = srm.learn(TASK, machine, shown, net="mlp", out=tmp_path / "run", **{**QUICK, "network": {"width": 8}})
     assert srm.evaluate(run, episodes=4).env_id == TASK.env_id
     assert srm.evaluate(run.folder, TASK, episodes=4).episodes == 4
-    with pytest.raises(TaskError, match="there is no task corridor"):
-        srm.resume(run.folder, frames=500, progress=False)
+    for again in (lambda: srm.resume(run.folder, frames=500, progress=False), lambda: srm.evaluate(run.folder)):
+        with pytest.raises(
+            TaskError, match=r"there is no task corridor.*hand.* it over .*srm.resume\(RUN, task=TASK\)"
+        ):
+            again()
+    (run.folder / "summary.json").rename(tmp_path / "summary.json")
+    assert f"go on with srm.resume('{run.folder}', task=TASK)" in str(run)
+    (tmp_path / "summary.json").rename(run.folder / "summary.json")
     more = srm.resume(run.folder, frames=500, task=TASK, progress=False)
     assert more.summary is not None
     assert more.summary["frames"] >= 500
@@ -348,8 +354,23 @@ def test_a_fault_of_the_caller_is_an_srm_error(tmp_path: Path) -> None:
         lambda: srm.evaluate(tmp_path),
         lambda: srm.evaluate(tmp_path, episodes=0),
         lambda: srm.compare(),
+        lambda: srm.compare([tmp_path]),  # type: ignore[arg-type]
+        lambda: srm.check("doorkey", "minigrid"),  # type: ignore[arg-type]
         lambda: srm.resume(tmp_path),
         lambda: srm.infer("doorkey", srm.Machine("m", srm.load("doorkey").nodes[-1:], "end")),
     ):
         with pytest.raises(SrmError):
             fault()
+
+
+def test_demonstrations_print_themselves_in_a_line() -> None:
+    line = "10 demonstrations of doorkey in MiniGrid-DoorKey-8x8-v0, 170 steps, mean return 0.976"
+    assert repr(srm.demonstrations("doorkey")) == line
+
+
+def test_a_mean_that_stands_alone_is_drawn_as_a_dot() -> None:
+    from srm.report.plots import learning_figure
+
+    for returns, marker in (([None, 0.5], "o"), ([0.25, 0.5], "None")):
+        figure = learning_figure({"frames": [1.0, 2.0], "return": returns, "success": returns}, "run")
+        assert [line.get_marker() for line in figure.axes[0].lines] == [marker, marker]

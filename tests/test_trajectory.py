@@ -65,7 +65,7 @@ def events(**changes: Any) -> Events:
         ({"task_reward": [0.0]}, "task_reward: list, expected an array of numbers"),
         (
             {"terminated": marked(1, 0), "truncated": marked(1, 0)},
-            "truncated: step 1 of env 0 both ended and ran out of time",
+            "truncated: step 1 of env 0 both terminated and ran out of time",
         ),
         ({"terminated": marked(1, 0), "valid": ~marked(1, 0)}, "valid: step 1 of env 0 ends an episode unplayed"),
     ],

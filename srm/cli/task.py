@@ -261,8 +261,4 @@ def _write(demonstrations: Demonstrations, path: Path) -> None:
     from srm.domains.demonstrations import save
 
     save(demonstrations, path)
-    mean = sum(trajectory.total_reward for trajectory in demonstrations.trajectories) / len(demonstrations)
-    print(
-        f"{path}: {len(demonstrations)} demonstrations of {demonstrations.task} in {demonstrations.env_id}, "
-        f"{demonstrations.frames} steps, mean return {mean:.3f}"
-    )
+    print(f"{path}: {demonstrations}")

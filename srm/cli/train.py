@@ -133,6 +133,8 @@ class Eval:
             print(json.dumps(evaluation.to_json(), indent=2))
         else:
             print(f"{envs_line(task.env_id, evaluation.envs)}\n{evaluation}")
+            if self.replays is not None:
+                print(f"replays  {self.replays}")
         return 0
 
 

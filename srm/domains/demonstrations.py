@@ -35,6 +35,7 @@ from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
+_OLDER = ("srm-demonstrations 1",)
 _KINDS = {  # the kind of each array; None: whatever the environment observes
     "format": "U",
     "about": "U",
@@ -59,7 +60,7 @@ def shipped(task: Task) -> Path:
     path = domain.demonstrations / f"{task.name}.npz" if domain is not None and domain.demonstrations else None
     if path is None or not path.exists():
         raise DemonstrationError(
-            f"no demonstrations of {task.name} ship; name a file with --demos, or record one with `srm demo`"
+            f"no demonstrations of {task.name} ship; record some with `srm demo`, and name the file (--demos)"
         )
     return path
 
@@ -137,8 +138,6 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
 def load(path: Path, task: Task | None = None) -> Demonstrations:
     """The demonstrations of a file; if a task is given, they must be of that task."""
     arrays = _read_arrays(path)
-    if str(arrays["format"]) != _FORMAT:
-        raise DemonstrationError(f"{path}: format {arrays['format']}, this version reads {_FORMAT}; update srm")
     if str(arrays["digest"]) != _digest({name: arrays[name] for name in _KINDS if name != "digest"}):
         raise DemonstrationError(f"{path}: its digest does not fit its contents, so it was damaged or edited; {_AGAIN}")
     try:
@@ -169,6 +168,8 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise DemonstrationError(
             f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
         ) from error
+    if "format" in arrays:
+        _refuse_format(path, str(arrays["format"]))  # first, since another format has other arrays
     missing = [name for name in _KINDS if name not in arrays]
     if missing:
         raise DemonstrationError(f"{path}: has no {', '.join(missing)}, so it is no demonstration file; {_AGAIN}")
@@ -178,6 +179,13 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
                 f"{path}: {name} holds {arrays[name].dtype}, which no demonstration does; {_AGAIN}"
             )
     return arrays
+
+
+def _refuse_format(path: Path, written: str) -> None:
+    """A file of another format: of a newer version, unless the first ones wrote it."""
+    if written != _FORMAT:
+        remedy = _AGAIN if written in _OLDER else "update srm"
+        raise DemonstrationError(f"{path}: format {written}, this version reads {_FORMAT}; {remedy}")
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> str:

@@ -47,14 +47,19 @@ def find_task(name: str) -> Task:
 def _own_task(name: str) -> Task:
     module, _, attribute = name.partition(":")
     sys.path.insert(0, os.getcwd())  # the user's own code, named by the user, found where the user stands
+    expected = "it is PACKAGE.MODULE:NAME of a Task that can be imported"
     try:
-        task = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise TaskError(f"task {name}: {error}; it is PACKAGE.MODULE:NAME of a Task that can be imported") from error
+        home = import_module(module)
     except Exception as error:  # whatever the user's module does when it is imported
+        absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+        if absent or not module:
+            raise TaskError(f"task {name}: {error}; {expected}") from error
         raise TaskError(f"task {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
+    if not hasattr(home, attribute):
+        raise TaskError(f"task {name}: module {module} has no attribute '{attribute}'; {expected}")
+    task = getattr(home, attribute)
     if not isinstance(task, Task):
-        raise TaskError(f"task {name}: is a {type(task).__name__}, expected a srm.Task")
+        raise TaskError(f"task {name}: is of type {type(task).__name__}, expected srm.Task")
     if getattr(task.event_reader(), "vocabulary", None) != task.vocabulary:
         raise TaskError(f"task {name}: its event reader has not the task's `vocabulary`; give both the same Vocabulary")
     return task

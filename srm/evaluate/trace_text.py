@@ -103,7 +103,8 @@ def show_totals(console: Console, totals: TraceTotals) -> None:
     _table(console, rows, styles={"hole": STYLES["hole"], "return": "bold"})
     if totals.unused:
         named = ", ".join(f"?{name}" for name in totals.unused)
-        _print(console, Text(f"nothing here depends on {named}: only the constraint speaks of it", "yellow"))
+        pronoun = "it" if len(totals.unused) == 1 else "them"
+        _print(console, Text(f"nothing here depends on {named}: only the constraint speaks of {pronoun}", "yellow"))
     console.print()
     rows = [("rule", "fired", "refused", "demos", "at once", "hindsight", "return", "")]
     for rule in totals.rules:

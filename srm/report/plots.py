@@ -57,7 +57,9 @@ def learning_figure(log: Columns, title: str, goal: float | None = None) -> Show
         grid = figure.subplots(2 if holes else 1, squeeze=False, sharex=True)
         returns, shades = grid[0, 0], palette()
         for name, shade in (("return", shades[0]), ("success", shades[2])):
-            returns.plot(frames, _numbers(log[name]), color=shade, label=name)
+            means = _numbers(log[name])
+            alone = np.isfinite(means).sum() == 1  # through one point no line can be drawn
+            returns.plot(frames, means, color=shade, label=name, marker="o" if alone else None, markersize=4)
         if goal is not None:
             returns.axhline(goal, color="#1a7f37", linewidth=0.9, linestyle="--", label="goal")
         low, high = returns.get_ylim()

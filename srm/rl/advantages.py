@@ -1,7 +1,7 @@
 """How much better each step turned out than the critic expected: generalised advantage estimation.
 
-    pay, values, next_values  [T, B]  what the step was paid; the critic before it, and after it on the true next observation
-    ended, cut, real          [T, B]  as in `srm.trajectory`
+    pay, values, next_values      [T, B]  what the step was paid; the critic before it, and after it on the true next observation
+    terminated, truncated, valid  [T, B]  as in `srm.trajectory`
 
 Trajectories need not align with episodes: an episode may begin and end anywhere in the T steps.
 """

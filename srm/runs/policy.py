@@ -20,6 +20,7 @@ from srm.rl.learner import load_weights
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
 from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
+from srm.runs.given import recorded_task
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
@@ -56,7 +57,7 @@ class Trained:
 
     @property
     def _trained_on(self) -> Task:
-        return self.given or find_task(self.task)
+        return self.given or recorded_task(self.folder, self.task)
 
     def net(self, envs: Envs) -> Net:
         """The policy's network for envs of the same kind."""

@@ -72,8 +72,8 @@ class RuleRates:
     def add(self, paid: Paid, over: Mask) -> None:
         if self._under_way is None:
             self._under_way = np.zeros((paid.envs, 2, len(self.names)))
-        finished, self._under_way = rules_by_episode(paid, over, self._under_way)
-        self._recent.extend(finished)
+        complete, self._under_way = rules_by_episode(paid, over, self._under_way)
+        self._recent.extend(complete)
 
     def forget(self) -> None:
         """Begins the means anew; episodes under way go on."""

@@ -40,7 +40,7 @@ from srm.runs.folder import (
     refuse_taken,
     write_weights,
 )
-from srm.runs.given import Given
+from srm.runs.given import Given, recorded_task
 from srm.runs.inputs import Settings, read_inputs, saved_inputs
 from srm.runs.learning import InferredPay
 from srm.runs.learning_settings import Learning, learning_of
@@ -122,7 +122,7 @@ class Run:
         """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
         settings = settings_of(folder)
         refuse_finished(folder, frames)
-        task = task or find_task(settings.task)
+        task = task or recorded_task(folder, settings.task)
         machine, demonstrations = saved_inputs(folder, settings, task)
         writer, checkpoint = RunWriter.resume(folder)
         run = Run(settings, machine, demonstrations, checkpoint, task)

@@ -23,7 +23,7 @@ def test_a_shipped_machine_on_shipped_demonstrations(capsys: Capture) -> None:
     assert code == 0
     assert "reach_goal" in out
     assert "?goal  -> end" in out
-    assert "nothing here depends on ?close, ?drop: only the constraint speaks of it" in out
+    assert "nothing here depends on ?close, ?drop: only the constraint speaks of them" in out
 
 
 def test_without_demo_the_totals_are_of_all(capsys: Capture) -> None:

@@ -185,6 +185,14 @@ def test_a_newer_format_asks_for_a_newer_version(file: Path) -> None:
     assert "format srm-demonstrations 3, this version reads srm-demonstrations 2; update srm" in refusal(newer)
 
 
+def test_the_first_format_is_named_before_the_arrays_it_lacks(file: Path) -> None:
+    def rename(arrays: dict[str, np.ndarray]) -> None:
+        arrays |= {"format": np.array("srm-demonstrations 1"), "views": arrays.pop("observations")}
+
+    problem = "format srm-demonstrations 1, this version reads srm-demonstrations 2; record it again"
+    assert problem in refusal(broken(file, rename, mend_digest=False))
+
+
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [

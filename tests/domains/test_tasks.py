@@ -50,7 +50,7 @@ def test_every_environment_has_a_name_of_its_own() -> None:
         ("DoorKey-16x61", r"did you mean DoorKey-16x16\?"),
         ("nowhere.at.all:task", "No module named 'nowhere'"),
         ("tests.domains.test_tasks:absent", "has no attribute 'absent'"),
-        ("tests.domains.test_tasks:NUMBER", "is a int, expected a srm.Task"),
+        ("tests.domains.test_tasks:NUMBER", "is of type int, expected srm.Task"),
         ("tests.domains.test_tasks:WORDLESS", "its event reader has not the task's `vocabulary`"),
         (":x", "it is PACKAGE.MODULE:NAME"),
     ],
@@ -60,12 +60,23 @@ def test_an_unknown_task_is_told_with_a_remedy(name: str, problem: str) -> None:
         find_task(name)
 
 
-def test_what_a_module_of_ones_own_raises_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken_task.py").write_text("raise RuntimeError('no licence')\n")
+@pytest.mark.parametrize(
+    ("module", "line", "problem"),
+    [
+        ("broken_task", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("worthless_task", "raise ValueError('no size')", "ValueError: no size"),
+        ("lost_task", "import nowhere_else", "ModuleNotFoundError: No module named 'nowhere_else'"),
+        ("stale_task", "from srm.errors import Absent", "ImportError: cannot import name 'Absent'"),
+    ],
+)
+def test_what_a_module_of_ones_own_raises_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, line: str, problem: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text(f"{line}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(TaskError, match="importing broken_task raises RuntimeError: no licence; mend it"):
-        find_task("broken_task:TASK")
+    with pytest.raises(TaskError, match=f"importing {module} raises {problem}.*; mend it"):
+        find_task(f"{module}:TASK")
 
 
 @pytest.mark.parametrize("task", FAMILIES.values(), ids=FAMILIES)

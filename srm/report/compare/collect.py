@@ -144,8 +144,8 @@ def read_measures(folder: Path) -> MeasuredRun:
 
 def sure(returns: np.ndarray, episodes: np.ndarray) -> np.ndarray:
     """Returns [N] without those of the first hundred episodes [N], of which the solved ones end first; all of a run with fewer."""
-    finished = np.cumsum(np.nan_to_num(episodes))
-    return returns if not len(finished) or finished[-1] < SURE else np.where(finished < SURE, np.nan, returns)
+    so_far = np.cumsum(np.nan_to_num(episodes))
+    return returns if not len(so_far) or so_far[-1] < SURE else np.where(so_far < SURE, np.nan, returns)
 
 
 def _check(path: Path, config: Mapping[str, Any]) -> None:

@@ -65,10 +65,10 @@ def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:
     if EPISODES in names:
         at = names.index(EPISODES)
         since = [sum(int(row[at] or 0) for row in rows[a + 1 : b + 1]) for a, b in pairwise([-1, *kept])]
-        for number, episodes in zip(kept, since, strict=True):
-            rows[number][at] = str(episodes)
+        for index, episodes in zip(kept, since, strict=True):
+            rows[index][at] = str(episodes)
     chosen = [at for at, name in enumerate(names) if name in COLUMNS or name.startswith(PREFIXES)]
-    return [",".join(row[at] for at in chosen) for row in [names, *(rows[number] for number in kept)]]
+    return [",".join(row[at] for at in chosen) for row in [names, *(rows[index] for index in kept)]]
 
 
 def kept_places(runs: Sequence[MeasuredRun]) -> list[Path]:

@@ -119,8 +119,8 @@ class Comparison:
             for each in panel.curves:
                 final = each.final
                 interval = "" if np.isnan(final.low) else f" [{final.low:.3f}, {final.high:.3f}]"
-                outcome = "" if np.isnan(final.value) else f", final return {final.value:.3f}{interval}"
-                yield f"  {each.curve.name}: {each.finished} of {len(each.curve.runs)} runs finished{outcome}"
+                reached = "" if np.isnan(final.value) else f", final return {final.value:.3f}{interval}"
+                yield f"  {each.curve.name}: {each.finished} of {len(each.curve.runs)} runs finished{reached}"
 
     def _repr_html_(self) -> str:
         from srm.report.compare.page import comparison_display

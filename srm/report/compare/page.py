@@ -12,7 +12,7 @@ import numpy as np
 
 from srm.errors import RunError
 from srm.report.compare.figures import curves_figure, write_figures
-from srm.report.compare.measure import Comparison
+from srm.report.compare.measure import Comparison, MeasuredPanel
 from srm.report.compare.sections import comparison_sections, final_tables
 from srm.report.compare.series import panel_data, profile_data
 from srm.report.compare.spreadsheets import write_spreadsheets
@@ -88,15 +88,20 @@ def _header(comparison: Comparison) -> Markup:
     )
 
 
+def _nothing_ended(panel: MeasuredPanel) -> str:
+    """Why no curve has a final return: only runs that are over have one, and only if an episode of theirs ended."""
+    return "no episode has ended" if any(curve.finished for curve in panel.curves) else "no run is over"
+
+
 def _best(comparison: Comparison) -> str:
     """A sentence for each environment: which curve ended highest."""
     clauses = []
     for panel in comparison.panels:
-        finished_curves = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
-        if not finished_curves:
-            clauses.append(f"In {panel.env_id} no run is over")
+        measured = [curve for curve in panel.curves if not np.isnan(curve.final.value)]
+        if not measured:
+            clauses.append(f"In {panel.env_id} {_nothing_ended(panel)}")
             continue
-        best = max(finished_curves, key=lambda curve: curve.final.value)
+        best = max(measured, key=lambda curve: curve.final.value)
         among = f" of {counted(len(panel.curves), 'curve')}" if len(panel.curves) > 1 else ""
         verb = "ends highest" if among else "ends"
         final = best.final

@@ -126,16 +126,16 @@ def _curve_heading(curve: Curve) -> Markup:
 def _hole_table(curve: Curve) -> Markup:
     values = hole_values(curve)
     scale = Scale.of(hole_extent(values))
-    places = [place for place, run in enumerate(curve.runs) if run.holes]
+    indices = [index for index, run in enumerate(curve.runs) if run.holes]
     seeds = [
-        right(f"seed {curve.runs[place].seed}{'' if curve.runs[place].finished else ' so far'}") for place in places
+        right(f"seed {curve.runs[index].seed}{'' if curve.runs[index].finished else ' so far'}") for index in indices
     ]
     heads = ["hole", "each seed", right("mean"), *seeds]
     rows = []
     for name, row in values.items():
         known = [value for value, _ in row.values()]
         title = f"from {number(min(known))} to {number(max(known))}"
-        cells = [_hole_cell(row.get(place)) for place in places]
+        cells = [_hole_cell(row.get(index)) for index in indices]
         strip = tag("td", spreads(title, list(row.values()), scale, curve.colour))
         mean = tag("td", number(float(np.mean(known))), class_="number")
         rows.append([hole_head(name), strip, mean, *cells])

@@ -81,22 +81,20 @@ def _sentence(run: LearningRun) -> Markup:
     demos = _of_kind(run, "demonstration")
     ground = f"From {counted(len(demos), 'demonstration')}" if demos else "From demonstrations"
     holes = counted(len(run.machine.holes), "hole")
-    reached = "no episode has ended"
+    reached = "ended no episode"
     if known["return"] is not None:
         episodes = known.get("episodes", SURE) if run.summary else SURE
         few = f" in the {counted(episodes, 'episode')} that ended" if episodes < SURE else ""
         solved = f"{share(known['success'])} of its episodes"
-        reached = f"a return of {number(known['return'])}{few}, with {solved} solved,"
+        reached = f"reached a return of {number(known['return'])}{few}, with {solved} solved,"
     seed = run.settings.get("seed")
     spent = f"{whole(known['frames'])} frames and {duration(known['seconds'])}"
     if run.summary is None:
         start = "This run has not ended. "
-        rest = f" of machine {run.machine.name} are being inferred; the policy has reached {reached} after {spent}"
+        rest = f" of machine {run.machine.name} are being inferred; the policy has {reached} after {spent}"
     else:
         start = ""
-        rest = (
-            f" of machine {run.machine.name} were inferred, and the policy paid by it reached {reached} after {spent}"
-        )
+        rest = f" of machine {run.machine.name} were inferred, and the policy paid by it {reached} after {spent}"
     return join([start, ground, f" in {run.config.get('env_id')} the {holes}", rest, _seed(seed), "."])
 
 

@@ -148,7 +148,7 @@ def read_json(path: Path) -> Mapping[str, Any] | None:
     try:
         content = json.loads(path.read_text())
     except (ValueError, OSError) as error:
-        raise RunError(f"{path} cannot be read: {error}; the run writes it again when it ends") from None
+        raise RunError(f"{path} cannot be read: {error}; put it back, or make the run again") from None
     if not isinstance(content, dict):
         raise RunError(f"{path} is not what a run writes there")
     require(path, content)

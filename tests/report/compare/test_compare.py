@@ -204,7 +204,14 @@ def test_a_run_without_an_episode_has_no_curve_but_is_listed(tmp_path: Path, cap
     page = (out / "index.html").read_text()
     assert "silent/seed0" in page
     assert "unborn/seed0" in page
+    assert "In MiniGrid-DoorKey-5x5-v0 no run is over." in page
     assert sorted(path.name for path in out.iterdir()) == ["curves.csv", "final.csv", "index.html"]
+
+
+def test_runs_that_are_over_without_an_episode_are_not_said_to_be_under_way(tmp_path: Path):
+    write_measured(tmp_path / "silent" / "seed0", [None, None])
+    assert main(["report", str(tmp_path)]) == 0
+    assert "In MiniGrid-DoorKey-5x5-v0 no episode has ended." in (tmp_path / "report" / "index.html").read_text()
 
 
 # Files

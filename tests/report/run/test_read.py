@@ -35,6 +35,12 @@ def test_the_verb_writes_the_page_and_tells_where(copied: Path, capsys: pytest.C
     assert (copied / REPORT).stat().st_size < 3_000_000
 
 
+def test_a_page_of_a_run_without_an_episode_says_so_in_a_sentence(copied: Path):
+    summary = json.loads((copied / "summary.json").read_text())
+    (copied / "summary.json").write_text(json.dumps({**summary, "return": None, "success": None}))
+    assert "and the policy paid by it ended no episode after" in str(learning_page(read_run(copied)))
+
+
 def test_a_page_is_the_same_whenever_it_is_written(folder: Path, copied: Path):
     assert main(["report", str(copied)]) == 0
     assert (copied / REPORT).read_text().replace("run</span>", "sample</span>") == (folder / REPORT).read_text()

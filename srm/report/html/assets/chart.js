@@ -1,6 +1,6 @@
 // A line chart of our own: lines over one x, bands, a legend whose entries switch lines, and a cursor that reads values off.
 
-const MARGIN = { left: 38, right: 10, top: 10, bottom: 24 };
+const MARGIN = { left: 48, right: 10, top: 10, bottom: 24 };
 
 /** Where several charts over the same x are being read; null: nowhere. */
 class Cursor {
@@ -170,7 +170,9 @@ class Chart {
     group.append(shape("path", { class: "line", "stroke-dasharray": line.dash, d: through(whole) }));
     const beside = (n) => !whole(n) || (n > 0 && !whole(n - 1)) || (n + 1 < this.x.length && !whole(n + 1));
     if (line.counted?.some((_, n) => !whole(n))) group.append(shape("path", { class: "line partial", d: through(beside) }));
-    for (const [x, y] of line.marks ?? []) group.append(shape("circle", { class: "mark", r: 3, cx: this.toX(x), cy: this.toY(y) }));
+    const known = (n) => (line.y[n] ?? null) !== null;
+    const alone = this.x.flatMap((value, n) => (known(n) && !known(n - 1) && !known(n + 1) ? [[value, line.y[n]]] : [])); // no line leads there
+    for (const [x, y] of [...alone, ...(line.marks ?? [])]) group.append(shape("circle", { class: "mark", r: 3, cx: this.toX(x), cy: this.toY(y) }));
     return group;
   }
 

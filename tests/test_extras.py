@@ -64,7 +64,7 @@ def test_every_extra_that_a_refusal_names_exists() -> None:
 def test_pip_is_never_told_the_name_of_a_stranger() -> None:
     """On the index `srm` is somebody else's, and an extra of ours has one name, wherever it is written."""
     pages = [ROOT / "README.md", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb")]
-    for path in [*pages, *ROOT.glob("srm/**/*.py"), *ROOT.glob("examples/*"), *ROOT.glob("tests/**/*.py")]:
+    for path in [*pages, *ROOT.glob("srm/**/*.py"), *ROOT.glob("examples/*.*"), *ROOT.glob("tests/**/*.py")]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"pip install ['\"`]*srm\b", text), path
         for extra in re.findall(rf"{DISTRIBUTION}\[(\w+)\]", text):

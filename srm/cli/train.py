@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from srm.cli.boards import Boards
-from srm.cli.resume import refuse_lost_flags
+from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
 from srm.domains.tasks import Stepping, Task
 from srm.errors import RunError
 from srm.interrupt import stop_on_interrupt
@@ -44,6 +43,8 @@ class Train:
     """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless told"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """with --resume: the run's task, if it is one of your own; naming it runs its code"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
     """tell where the time went, and write profile.txt into the run"""
@@ -69,7 +70,7 @@ class Train:
                     break
         if is_stopped():
             print(
-                f"stopped at {run.learner.frames} frames; go on with: srm train --resume {quote(str(folder))}",
+                f"stopped at {run.learner.frames} frames; go on with: {again('train', folder, run.settings.task)}",
                 file=sys.stderr,
             )
             return 130
@@ -85,7 +86,8 @@ class Train:
         if self.resume is not None:
             refuse_lost_flags(self.resume, training, Training(), self.out)
             training_of(self.resume)  # refused if another verb began it
-            return Run.resume(self.resume, training.frames)
+            return Run.resume(self.resume, training.frames, self.task)
+        refuse_idle_task(self.task)
         if not training.task:
             raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
         return Run.begin(training, self.out or _folder(training))
@@ -99,6 +101,8 @@ class Eval:
     """folder of a run; its policy, or its last checkpoint if it is not finished"""
     env: str | None = None
     """another environment of the task, such as a larger one"""
+    task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """the run's task, if it is one of your own; naming it runs its code"""
     episodes: int = 1000
     """how many to play"""
     play: Literal["sampled", "greedy"] = "sampled"
@@ -122,7 +126,7 @@ class Eval:
 
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
-        trained = read_policy(self.run_folder)
+        trained = read_policy(self.run_folder, self.task)
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from srm.domains import demonstrations as demos
-from srm.domains.tasks import Task, find_task
+from srm.domains.tasks import Task, find_task, task_in_file
 from srm.errors import RunError
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
@@ -79,10 +79,10 @@ class Run:
         machine: Machine | None,
         demonstrations: Demonstrations | None,
         checkpoint: Checkpoint | None,
-        task: Task | None = None,
+        task: Task,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = (task or find_task(settings.task)).using(settings.envs)
+        self.task = task.using(settings.envs)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
         self.learner = _make_learner(settings, self.task, demonstrations, self._first)
@@ -117,11 +117,12 @@ class Run:
         return run
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> Run:
-        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
+    def resume(folder: Path, frames: int = 0, task: Task | str | None = None) -> Run:
+        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for. `task`: as the user names it, if it is
+        one of their own."""
         settings = settings_of(folder)
         refuse_finished(folder, frames)
-        task = task or find_task(settings.task)
+        task = task_in_file(settings.task, folder, task)
         machine, demonstrations = saved_inputs(folder, settings, task)
         writer, checkpoint = RunWriter.resume(folder)
         run = Run(settings, machine, demonstrations, checkpoint, task)

@@ -16,7 +16,7 @@ from srm.cli import VERBS
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "seeding extension extras interrupt settings",
+    "seeding extension extras files interrupt settings",
     "machine",
     "trajectory",
     "domains",

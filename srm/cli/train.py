@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import io
 import json
 import pstats
 import sys
@@ -22,6 +23,7 @@ from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
 from srm.rl.episodes import of_few
 from srm.rl.threads import one_thread
+from srm.runs.folder import write_bytes
 from srm.runs.origin import envs_line, versions
 from srm.runs.run import Run
 from srm.runs.training import Training, training_of
@@ -174,8 +176,9 @@ def profiled(path: Path) -> Iterator[None]:
         yield
     finally:
         profile.disable()
-        with path.open("w") as file:
-            stats = pstats.Stats(profile, stream=file).sort_stats("cumulative")
-            stats.print_stats("/srm/", 60)  # a first run spends more on compiling than on anything of ours
-            stats.print_stats(80)
+        text = io.StringIO()
+        stats = pstats.Stats(profile, stream=text).sort_stats("cumulative")
+        stats.print_stats("/srm/", 60)  # a first run spends more on compiling than on anything of ours
+        stats.print_stats(80)
+        write_bytes(path, text.getvalue().encode())
         pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(20)

@@ -17,8 +17,8 @@ digest       text            SHA-256 of all the others
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
 import tokenize
 import zipfile
 import zlib
@@ -31,6 +31,7 @@ from srm.domains.envs import Envs
 from srm.domains.minigrid.vocabulary import LIMITS, MINIGRID_WORDS
 from srm.domains.tasks import FAMILIES, Task, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
+from srm.files import write_whole
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
@@ -121,15 +122,12 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
     }
     arrays["digest"] = np.array(_digest(arrays))
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
     try:
-        with draft.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        draft.replace(path)
+        write_whole(path, packed.getvalue())
     except OSError as error:
         raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def load(path: Path, task: Task | None = None) -> Demonstrations:

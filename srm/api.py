@@ -251,8 +251,8 @@ def resume(
 
     Args:
         run: The run, or its folder.
-        frames: Steps to play in all; what was last config for unless given.
-        task: The run's task, if it is one of your own that the folder cannot name.
+        frames: Steps to play in all; what was last asked for unless given.
+        task: The run's task, if it is one of your own. A folder may ask for it and never imports it: naming a task runs its code.
         progress: Whether to show how the run is getting on.
     """
     from srm.results import RunResult
@@ -270,6 +270,7 @@ def evaluate(
     episodes: int = 1000,
     play: ActionChoice = "sampled",
     seed: int = 0,
+    task: Task | str | None = None,
 ) -> Evaluation:
     """Plays episodes with a trained policy, in environments that nobody trained in.
 
@@ -279,6 +280,7 @@ def evaluate(
         episodes: How many to play.
         play: Draw actions from the policy, as in training, or always take the likeliest (`"greedy"`).
         seed: Of envs and actions; never those of training.
+        task: What the policy was trained on, if it is a task of your own and `policy` a folder. Naming it runs its code.
     """
     from srm.results import RunResult
     from srm.runs.evaluation import evaluate_policy
@@ -288,7 +290,8 @@ def evaluate(
         raise SettingError(f"episodes {episodes}: give a number that is 1 or more")
     trained = policy
     if not isinstance(trained, Trained):
-        trained = (trained if isinstance(trained, RunResult) else RunResult.read(trained)).policy
+        known = None if task is None else _task(task)
+        trained = (trained if isinstance(trained, RunResult) else RunResult.read(trained, known)).policy
     if isinstance(env, Task):
         trained = replace(trained, given=trained.given or env)
         trained.refuse_other(env, env.name)

@@ -9,13 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import tyro
 
 from srm.cli.boards import Boards
-from srm.cli.resume import refuse_lost_flags
+from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
 from srm.errors import RunError
 from srm.interrupt import stop_on_interrupt
 from srm.report.known import known_of
@@ -39,6 +38,8 @@ class Learn:
     """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """with --resume: the run's task, if it is one of your own; naming it runs its code"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
 
     @one_thread()
@@ -63,7 +64,7 @@ class Learn:
             values = "of its earlier end" if (folder / POSTERIOR).exists() else "known so far"
             print(
                 f"stopped at {run.learner.frames} frames; the values {values} are in {folder / LEARNT}; "
-                f"go on with: srm learn --resume {quote(str(folder))}",
+                f"go on with: {again('learn', folder, run.settings.task)}",
                 file=sys.stderr,
             )
             return 130
@@ -91,7 +92,8 @@ class Learn:
         if self.resume is not None:
             refuse_lost_flags(self.resume, learning, Learning(), self.out)
             learning_of(self.resume)  # refused if another verb began it
-            return Run.resume(self.resume, learning.frames)
+            return Run.resume(self.resume, learning.frames, self.task)
+        refuse_idle_task(self.task)
         if not learning.task:
             raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
         return Run.begin(learning, self.out or _folder(learning))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from shlex import join
 from typing import Any, get_type_hints
 
 from srm.errors import SettingError
@@ -20,6 +21,16 @@ def refuse_lost_flags(folder: Path, settings: Any, default: Any, out: Path | Non
             f"--resume {folder} goes on as the run was begun: leave {', '.join(lost)} out; "
             f"only {' and '.join(HONOURED)} may be given anew"
         )
+
+
+def refuse_idle_task(task: str | None) -> None:
+    if task is not None:
+        raise SettingError(f"--task {task} would change nothing: it needs --resume; name the task to begin with first")
+
+
+def again(verb: str, folder: Path, task: str) -> str:
+    """The command that goes on with a run; a task of one's own has to be named in it."""
+    return join(["srm", verb, "--resume", str(folder), *(["--task", task] if ":" in task else [])])
 
 
 def _changed(settings: Any, default: Any, prefix: str = "--") -> Iterator[str]:

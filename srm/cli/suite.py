@@ -43,6 +43,8 @@ class RunSuite:
     """runs for each curve, with the seeds 0, 1, ...; the suite's own number unless given"""
     only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="CURVE")] = ()
     """run only these curves, and those whose machines they need"""
+    task: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
+    """the tasks of your own that the file may ask for; naming one runs its code"""
     scale: float = 1.0
     """multiply the frames of every run"""
     cores: int = 0
@@ -62,7 +64,7 @@ class RunSuite:
         if not self.name:
             print(list_suites())
             return 0
-        suite = find_suite(self.name).scaled(self.scale)
+        suite = find_suite(self.name, self.task).scaled(self.scale)
         seeds = suite.seeds if self.seeds is None else self.seeds
         if seeds < 1:
             raise RunError(f"--seeds {seeds}: at least one is needed")
@@ -120,7 +122,8 @@ class RunSuite:
             ("--storage", self.storage),
         ):
             words += [] if value is None else [flag, str(value)]
-        return shlex.join([*words, *(["--only", *self.only] if self.only else [])])
+        several = [["--only", *self.only] if self.only else [], ["--task", *self.task] if self.task else []]
+        return shlex.join(sum(several, words))
 
 
 def refuse_unfit(curve: CurveCommand, suite: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import io
 import json
 import pstats
 import sys
@@ -10,19 +11,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from srm.cli.boards import Boards
-from srm.cli.resume import refuse_lost_flags
+from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
 from srm.domains.base import Stepping, Task
 from srm.errors import RunError
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
 from srm.rl.episodes import of_few
 from srm.rl.threads import one_thread
+from srm.runs.folder import write_bytes
 from srm.runs.origin import envs_line, versions
 from srm.runs.run import Run
 from srm.runs.training import Training, training_of
@@ -44,6 +45,8 @@ class Train:
     """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
+    task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """with --resume: the run's task, if it is one of your own; naming it runs its code"""
     boards: Annotated[Boards, tyro.conf.arg(name="")] = field(default_factory=Boards)
     profile: bool = False
     """print how the time was spent, and write profile.txt into the run"""
@@ -69,7 +72,7 @@ class Train:
                     break
         if is_stopped():
             print(
-                f"stopped at {run.learner.frames} frames; go on with: srm train --resume {quote(str(folder))}",
+                f"stopped at {run.learner.frames} frames; go on with: {again('train', folder, run.settings.task)}",
                 file=sys.stderr,
             )
             return 130
@@ -85,7 +88,8 @@ class Train:
         if self.resume is not None:
             refuse_lost_flags(self.resume, training, Training(), self.out)
             training_of(self.resume)  # refused if another verb began it
-            return Run.resume(self.resume, training.frames)
+            return Run.resume(self.resume, training.frames, self.task)
+        refuse_idle_task(self.task)
         if not training.task:
             raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
         return Run.begin(training, self.out or _folder(training))
@@ -99,6 +103,8 @@ class Eval:
     """folder of a run; its policy, or its last checkpoint if it is not finished"""
     env: str | None = None
     """another environment of the task, such as a larger one"""
+    task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """the run's task, if it is one of your own; naming it runs its code"""
     episodes: int = 1000
     """how many to play"""
     play: Literal["sampled", "greedy"] = "sampled"
@@ -122,7 +128,7 @@ class Eval:
 
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
-        trained = read_policy(self.run_folder)
+        trained = read_policy(self.run_folder, self.task)
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
@@ -172,8 +178,9 @@ def profiled(path: Path) -> Iterator[None]:
         yield
     finally:
         profile.disable()
-        with path.open("w") as file:
-            stats = pstats.Stats(profile, stream=file).sort_stats("cumulative")
-            stats.print_stats("/srm/", 60)  # a first run spends more on compiling than on anything of ours
-            stats.print_stats(80)
+        text = io.StringIO()
+        stats = pstats.Stats(profile, stream=text).sort_stats("cumulative")
+        stats.print_stats("/srm/", 60)  # a first run spends more on compiling than on anything of ours
+        stats.print_stats(80)
+        write_bytes(path, text.getvalue().encode())
         pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(20)

@@ -17,21 +17,23 @@ digest       text            SHA-256 of all the others
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
-import tokenize
+import math
 import zipfile
-import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
 from srm.domains.base import Task
 from srm.domains.envs import Envs
+from srm.domains.record import UNKNOWN_SEED
 from srm.domains.registry import domain_named, domain_of
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
+from srm.files import write_whole
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
@@ -50,8 +52,9 @@ _KINDS = {  # the kind of each array; None: whatever the environment observes
 }
 _ABOUT = ("task", "env_id", "vocabulary", "versions")
 _AGAIN = "record it again with `srm demo`"
-# numpy reads the header of an array as a literal of Python, so damage there may be a mistake in Python's syntax.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError)
+_MOST_BYTES = 1 << 30  # of all arrays unpacked; a few kilobytes of a hostile file would fill any memory
+_MOST_TEXT = 1 << 20  # bytes of format, about or digest
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def shipped(task: Task) -> Path:
@@ -124,15 +127,12 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
     }
     arrays["digest"] = np.array(_digest(arrays))
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
     try:
-        with draft.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        draft.replace(path)
+        write_whole(path, packed.getvalue())
     except OSError as error:
         raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def load(path: Path, task: Task | None = None) -> Demonstrations:
@@ -160,11 +160,13 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
         with path.open("rb") as file:
-            content = np.load(file, allow_pickle=False)
-            arrays = dict(content) if isinstance(content, np.lib.npyio.NpzFile) else {}
+            alone = file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX  # an array, not an archive
+            arrays = {} if alone else _unpack(file)
     except PermissionError as error:
         raise DemonstrationError(f"{path}: cannot be read: {error.strerror}") from error
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, *_DAMAGED) as error:
+    except _TooLarge as error:
+        raise DemonstrationError(f"{path}: {error}; {_AGAIN}, with fewer or shorter episodes") from None
+    except Exception as error:  # zipfile, and numpy, which reads headers as literals of Python, raise a dozen kinds
         raise DemonstrationError(
             f"{path}: cannot be read as a demonstration file, it is cut short or of another kind; {_AGAIN}"
         ) from error
@@ -174,6 +176,8 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     if missing:
         raise DemonstrationError(f"{path}: has no {', '.join(missing)}, so it is no demonstration file; {_AGAIN}")
     for name, kind in _KINDS.items():
+        if kind == "U" and arrays[name].ndim:
+            raise DemonstrationError(f"{path}: {name} holds several texts, which no demonstration does; {_AGAIN}")
         if kind is not None and arrays[name].dtype.kind != kind:
             raise DemonstrationError(
                 f"{path}: {name} holds {arrays[name].dtype}, which no demonstration does; {_AGAIN}"
@@ -185,7 +189,37 @@ def _refuse_format(path: Path, written: str) -> None:
     """A file of another format: of a newer version, unless the first ones wrote it."""
     if written != _FORMAT:
         remedy = _AGAIN if written in _OLDER else "update srm"
-        raise DemonstrationError(f"{path}: format {written}, this version reads {_FORMAT}; {remedy}")
+        raise DemonstrationError(f"{path}: format {ascii(written[:40])[1:-1]}, this version reads {_FORMAT}; {remedy}")
+
+
+class _TooLarge(Exception):
+    pass
+
+
+def _unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
+    """The arrays of an archive that are known by name. What each unpacks to is compared with limits before any is read."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.getinfo(f"{name}.npy") for name in _KINDS if f"{name}.npy" in archive.NameToInfo}
+        if sum(member.file_size for member in members.values()) > _MOST_BYTES:
+            raise _TooLarge(f"its arrays unpack to more than {_MOST_BYTES >> 20} MB")
+        for name, member in members.items():
+            if _KINDS[name] == "U" and member.file_size > _MOST_TEXT:
+                raise _TooLarge(f"{name} is longer than {_MOST_TEXT >> 20} MB")
+        return {name: _array(archive, member) for name, member in members.items()}
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("packed in a way that numpy never does")
+    with archive.open(member) as stream:
+        shape, _, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+        if dtype.kind not in "biufU" or min(shape, default=0) < 0:
+            raise ValueError("no plain numbers or text")
+        if stream.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+            raise ValueError("its header speaks of another size than the archive")
+    with archive.open(member) as stream:
+        array: np.ndarray = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> str:
@@ -198,27 +232,35 @@ def _digest(arrays: dict[str, np.ndarray]) -> str:
 
 
 def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
-    about = json.loads(str(arrays["about"]))
-    if not isinstance(about, dict) or set(about) != set(_ABOUT):
-        raise ValueError(f"about: must have {', '.join(_ABOUT)}")
-    lengths, actions = arrays["lengths"], arrays["actions"]
-    episodes = len(lengths)
-    if lengths.ndim != 1 or (lengths < 1).any() or lengths.sum() != len(actions):
-        raise ValueError(f"lengths: {lengths.tolist()} do not divide {len(actions)} actions")
-    for name, count in (
-        ("observations", len(actions) + episodes),
-        ("poses", len(actions) + episodes),
-        ("terminated", episodes),
+    about = _about(str(arrays["about"]))
+    lengths, actions, observations = arrays["lengths"], arrays["actions"], arrays["observations"]
+    for name, axes in (
+        ("lengths", 1),
+        ("actions", 1),
+        ("seeds", 1),
+        ("terminated", 1),
+        ("task_reward", 1),
+        ("poses", 2),
     ):
+        if arrays[name].ndim != axes:
+            raise ValueError(f"{name}: has {arrays[name].ndim} axes, expected {axes}")
+    episodes, steps = len(lengths), len(actions)
+    if (lengths < 1).any() or (lengths > steps).any() or lengths.sum() != steps:
+        raise ValueError(f"lengths: {_few(lengths)} do not divide {steps} actions")
+    for name, count in (("observations", steps + episodes), ("poses", steps + episodes), ("terminated", episodes)):
         if arrays[name].shape[:1] != (count,):
             raise ValueError(f"{name}: shape {list(arrays[name].shape)}, expected [{count}, ...]")
+    if (arrays["seeds"] < UNKNOWN_SEED).any():
+        raise ValueError(f"seeds: {arrays['seeds'].min()}, expected {UNKNOWN_SEED} or more")
+    if (int(lengths.max(initial=0)) + 1) * episodes * max(1, observations[:1].nbytes) > _MOST_BYTES:
+        raise ValueError(f"its {episodes} episodes, laid side by side, take more than {_MOST_BYTES >> 20} MB")
     trajectories = []
     for index, end in enumerate(np.cumsum(lengths)):
         moves = slice(end - lengths[index], end)
         moments = slice(end - lengths[index] + index, end + index + 1)  # each earlier episode has one observation more
         trajectories.append(
             Trajectory(
-                observations=arrays["observations"][moments],
+                observations=observations[moments],
                 actions=actions[moves],
                 poses=arrays["poses"][moments],
                 task_reward=arrays["task_reward"][moves],
@@ -226,6 +268,27 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
             )
         )
     return Demonstrations(**about, seeds=tuple(arrays["seeds"].tolist()), trajectories=tuple(trajectories))
+
+
+def _about(text: str) -> dict[str, Any]:
+    try:
+        about = json.loads(text)
+    except RecursionError:
+        raise ValueError("about: is nested too deep") from None
+    if not isinstance(about, dict) or set(about) != set(_ABOUT):
+        raise ValueError(f"about: must have {', '.join(_ABOUT)}")
+    versions = about["versions"]
+    words = [about[name] for name in _ABOUT if name != "versions"]
+    if not isinstance(versions, dict) or not all(
+        isinstance(word, str) and word.isprintable() for word in [*words, *versions, *versions.values()]
+    ):
+        raise ValueError("about: tells something that is no line of text")
+    return about
+
+
+def _few(numbers: np.ndarray) -> list[int]:
+    first: list[int] = numbers[:10].tolist()
+    return first
 
 
 def _check_ranges(demonstrations: Demonstrations) -> None:

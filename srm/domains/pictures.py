@@ -6,6 +6,7 @@ events. An episode whose seed is not known is shown as the agent saw it.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from srm.domains.captions import action_name, captions
 from srm.domains.record import UNKNOWN_SEED, replay
 from srm.domains.registry import domains
 from srm.errors import DemonstrationError
+from srm.files import write_whole
 from srm.trajectory import Demonstrations
 
 _WIDTH, _LINE, _COLUMNS, _MARGIN = (
@@ -61,14 +63,16 @@ def refuse_suffix(path: Path) -> None:
 def draw_demonstration(demonstrations: Demonstrations, index: int, task: Task, path: Path, pause: float) -> None:
     """Writes a GIF, with `pause` seconds a step, or a PNG, by the file's name."""
     refuse_suffix(path)
-    all_moments = list(moments(demonstrations, index, task))
+    all_moments, drawn = list(moments(demonstrations, index, task)), io.BytesIO()
     if path.suffix == ".png":
-        _strip([_framed(moment) for moment in all_moments if moment.eventful]).save(path)
+        _strip([_framed(moment) for moment in all_moments if moment.eventful]).save(drawn, "PNG")
+        write_whole(path, drawn.getvalue())
         return
     frames = [_framed(moment) for moment in all_moments]
     longest = max(round(pause * 1000), 20)  # players take less for a mistake and play at their own pace
     times = [longest * (3 if moment.eventful else 1) for moment in all_moments]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+    frames[0].save(drawn, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0)
+    write_whole(path, drawn.getvalue())
 
 
 def _pictures(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[np.ndarray]:

@@ -10,6 +10,7 @@ import os
 import sys
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 from srm.domains.base import Task
 from srm.domains.registry import domain_of_id, domains
@@ -30,7 +31,7 @@ def short_name(env_id: str) -> str:
 
 
 def find_task(name: str) -> Task:
-    """The task of this name, of the family or of one of its environments."""
+    """The task that the user names, of the family or of one of its environments. One of the user's own is imported: its code runs."""
     if ":" in name:
         return _own_task(name)
     if name in FAMILIES:
@@ -42,6 +43,34 @@ def find_task(name: str) -> Task:
     known = [*FAMILIES, *(short_name(env_id) for ids in ENVIRONMENTS.values() for env_id in ids)]
     own = "; one of your own is named PACKAGE.MODULE:NAME"
     raise TaskError(f"there is no task {name} (`srm tasks` lists them){near(name, known) or own}")
+
+
+def task_in_file(name: str, where: Path, named: Task | str | None = None) -> Task:
+    """The task that a file asks for. Whoever wrote the file chose the name, so code of one's own is imported only if the user named
+    the same one in this very call; what ships needs no naming."""
+    if isinstance(named, Task):
+        return named
+    if ":" in name and named != name:
+        raise TaskError(
+            f"{where} asks for the task {name}, whose code would run; if you trust that code, name it: --task {name} "
+            f"(in Python task={name!r})"
+        )
+    try:
+        task = find_task(named or name)
+    except TaskError as problem:
+        # A `Task` that Python handed over has left only its name in the file.
+        again = "if Python handed it over as a Task, do so again: srm.resume(RUN, task=TASK), srm.evaluate(RUN, TASK)"
+        raise TaskError(f"{where}: {problem}" if ":" in name else f"{where}: {problem}; {again}") from None
+    if named not in (None, name) and task.name != name:
+        raise TaskError(f"{where} is of the task {name}, not of {named}; leave --task out")
+    return task
+
+
+def loaded_task(name: str) -> Task | None:
+    """A task of one's own whose module this process has imported already, so that finding it runs no code."""
+    module, _, attribute = name.partition(":")
+    task = vars(sys.modules[module]).get(attribute) if module in sys.modules else None
+    return task if isinstance(task, Task) else None
 
 
 def _own_task(name: str) -> Task:

@@ -33,6 +33,7 @@ from safetensors.numpy import save as save_tensors
 
 from srm.errors import RunError
 from srm.extras import DISTRIBUTION
+from srm.files import appending, beside, write_whole
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
 POLICY = "policy.safetensors"
@@ -83,6 +84,7 @@ class RunWriter:
         """Goes on with a run from its last checkpoint; None: it was stopped before the first."""
         read_config(folder)
         refuse_kept(folder)
+        _refuse_linked(folder)
         lock = _lock(folder)
         try:
             for part in folder.rglob(".*.part"):
@@ -109,8 +111,8 @@ class RunWriter:
         csv.writer(text, lineterminator="\n").writerow(cells)
         path = self.folder / LOG
         try:
-            with path.open("a") as file:
-                file.write(text.getvalue())
+            with appending(path) as handle:
+                _write_all(handle, text.getvalue().encode())
         except OSError as error:
             raise _failed(path, error) from None
 
@@ -146,7 +148,7 @@ class RunWriter:
 
 def create_folder(folder: Path, texts: Mapping[str, str], fill: Callable[[Path], None]) -> None:
     """A folder with these text files and what `fill` adds. It appears whole, or not at all."""
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    part = beside(folder)
     try:
         part.mkdir(parents=True)
         for name, content in texts.items():
@@ -243,6 +245,14 @@ def refuse_kept(folder: Path) -> None:
         raise RunError(f"{folder} was kept without its checkpoints, so nothing can go on; begin anew with another -o")
 
 
+def _refuse_linked(folder: Path) -> None:
+    """Checkpoints that lie elsewhere: to go on would write, and delete, there."""
+    if (folder / CHECKPOINTS).is_symlink():
+        raise RunError(
+            f"{folder / CHECKPOINTS} is a link, and a run is written in its own folder; copy the files there"
+        )
+
+
 def policy_file(folder: Path) -> Path:
     """The weights of a run's policy: at its end or, if it is not finished, those of its last checkpoint."""
     read_config(folder)
@@ -281,16 +291,16 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """The whole file or nothing: a reader never sees half of it, even if the machine stops."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise _failed(path, error) from None
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """By one write, but for a disk that takes less at once."""
+    while content:
+        content = content[os.write(handle, content) :]
 
 
 def _failed(path: Path, error: OSError) -> RunError:

@@ -21,23 +21,12 @@ class Given:
     demonstrations: Demonstrations | None = None
 
 
-def recorded_task(folder: Path, name: str) -> Task:
-    """The task that a run's folder names. A `Task` that Python handed over has left only its name there."""
-    try:
-        return find_task(name)
-    except TaskError as problem:
-        again = (
-            ""
-            if ":" in name
-            else "; if Python handed it over as a Task, do so again: srm.resume(RUN, task=TASK), srm.evaluate(RUN, TASK)"
-        )
-        raise TaskError(f"{folder}: {problem}{again}") from None
-
-
 def resume_call(folder: Path, task: str) -> str:
     """The line of Python that goes on with a run of this task."""
-    try:
-        named = ":" in task or bool(find_task(task))
-    except TaskError:
-        named = False
-    return f"srm.resume({str(folder)!r})" if named else f"srm.resume({str(folder)!r}, task=TASK)"
+    own = f", task={task!r}" if ":" in task else ""
+    if not own:
+        try:
+            find_task(task)
+        except TaskError:  # a `Task` that Python handed over has left only its name
+            own = ", task=TASK"
+    return f"srm.resume({str(folder)!r}{own})"

@@ -13,14 +13,13 @@ from torch import Tensor
 from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import play, record
-from srm.domains.tasks import find_task
+from srm.domains.tasks import find_task, loaded_task, task_in_file
 from srm.errors import RunError
 from srm.rl.actor import Actor
 from srm.rl.learner import load_weights
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
 from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
-from srm.runs.given import recorded_task
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
@@ -36,28 +35,29 @@ class Trained:
     learning: LearnerConfig
     path: Path
     tensors: Mapping[str, Tensor]
-    given: Task | None = None  # the task itself, where Python handed it over
+    given: Task | None = None  # the task itself, where the user handed it over or named it
 
     def environment(self, name: str | None) -> Task:
         """Where the policy can be tried: where it was trained, or another environment of the same task."""
         if name is None:
-            return self._trained_on
+            return task_in_file(self.task, self.folder, self.given)
         task = find_task(name)
         self.refuse_other(task, name)
         return task
 
     def refuse_other(self, task: Task, name: str) -> None:
         """Another task than that of the policy."""
-        trained = self._trained_on
-        if task.name != trained.name:
+        trained = self.family
+        if task.name != trained:
             raise RunError(
-                f"{name} is of the task {task.name}, but the policy of {self.folder} was trained on {trained.name}; "
-                f"choose an environment of {trained.name} (`srm tasks` lists them)"
+                f"{name} is of the task {task.name}, but the policy of {self.folder} was trained on {trained}; "
+                f"choose an environment of {trained} (`srm tasks` lists them)"
             )
 
     @property
-    def _trained_on(self) -> Task:
-        return self.given or recorded_task(self.folder, self.task)
+    def family(self) -> str:
+        """The name of the task that it was trained on, for which nothing is imported."""
+        return (self.given or loaded_task(self.task) or task_in_file(self.task, self.folder)).name
 
     def net(self, envs: Envs) -> Net:
         """The policy's network for envs of the same kind."""
@@ -69,9 +69,10 @@ class Trained:
         return net
 
 
-def read_policy(folder: Path, task: Task | None = None) -> Trained:
-    """From the end of a run or, if it is not finished, from its last checkpoint."""
+def read_policy(folder: Path, task: Task | str | None = None) -> Trained:
+    """From the end of a run or, if it is not finished, from its last checkpoint. `task`: as the user names it, if it is one of their own."""
     settings = settings_of(folder)
+    given = None if task is None else task_in_file(settings.task, folder, task)
     path = policy_file(folder)
     try:
         weights, _ = read_weights(path)
@@ -83,7 +84,7 @@ def read_policy(folder: Path, task: Task | None = None) -> Trained:
         )
         raise RunError(f"{problem}{other}") from None
     tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
-    return Trained(folder, settings.task, settings.learning, path, tensors, task)
+    return Trained(folder, settings.task, settings.learning, path, tensors, given)
 
 
 def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:

@@ -21,7 +21,7 @@ def policy_play(
 ) -> Play:
     """The policy of a run in a task's environment, its actions drawn; every column begins with an episode."""
     trained = read_policy(folder)
-    trained_on = trained.environment(None).name
+    trained_on = trained.family
     if trained_on != task.name:
         raise RunError(
             f"--play {folder}: its policy was trained on {trained_on}, not on {task.name}; give a run of that"

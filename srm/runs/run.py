@@ -19,7 +19,7 @@ import torch
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
-from srm.domains.tasks import find_task
+from srm.domains.tasks import find_task, task_in_file
 from srm.errors import RunError
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
@@ -40,7 +40,7 @@ from srm.runs.folder import (
     refuse_taken,
     write_weights,
 )
-from srm.runs.given import Given, recorded_task
+from srm.runs.given import Given
 from srm.runs.inputs import Settings, read_inputs, saved_inputs
 from srm.runs.learning import InferredPay
 from srm.runs.learning_settings import Learning, learning_of
@@ -80,10 +80,10 @@ class Run:
         machine: Machine | None,
         demonstrations: Demonstrations | None,
         checkpoint: Checkpoint | None,
-        task: Task | None = None,
+        task: Task,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
-        self.task = (task or find_task(settings.task)).using(settings.envs)
+        self.task = task.using(settings.envs)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
         self.learner = _make_learner(settings, self.task, demonstrations, self._first)
@@ -118,11 +118,12 @@ class Run:
         return run
 
     @staticmethod
-    def resume(folder: Path, frames: int = 0, task: Task | None = None) -> Run:
-        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for."""
+    def resume(folder: Path, frames: int = 0, task: Task | str | None = None) -> Run:
+        """Goes on with a run; up to `frames`, if given, rather than to what was last asked for. `task`: as the user names it, if it is
+        one of their own."""
         settings = settings_of(folder)
         refuse_finished(folder, frames)
-        task = task or recorded_task(folder, settings.task)
+        task = task_in_file(settings.task, folder, task)
         machine, demonstrations = saved_inputs(folder, settings, task)
         writer, checkpoint = RunWriter.resume(folder)
         run = Run(settings, machine, demonstrations, checkpoint, task)

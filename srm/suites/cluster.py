@@ -28,6 +28,7 @@ from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from srm.errors import RunError
+from srm.files import appending
 from srm.runs.folder import CHECKPOINTS, CONFIG, SUMMARY, policy_file
 from srm.suites.local import STOPPED, start_process
 from srm.suites.runs import SuiteRun
@@ -162,8 +163,8 @@ class TrialCallback(tune.Callback):
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         run = trial.config[RUN]
         run.log.parent.mkdir(parents=True, exist_ok=True)
-        with run.log.open("a") as file:
-            file.write(f"{trial.get_error()}\n")
+        with appending(run.log) as file:
+            os.write(file, f"{trial.get_error()}\n".encode())
         self.ended.append((run, 1))
 
 

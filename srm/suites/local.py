@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from srm.files import appending
 from srm.suites.runs import SuiteRun, command_of
 
 STOPPED = 130  # exit code of a run that was interrupted and has saved where it was
@@ -54,9 +55,8 @@ def start_process(run: SuiteRun, root: Path) -> subprocess.Popen[bytes]:
     log = root / run.log
     log.parent.mkdir(parents=True, exist_ok=True)
     command = command_of(run, root)
-    with log.open("ab") as file:
-        file.write(f"$ srm {shlex.join(command)}\n".encode())
-        file.flush()
+    with appending(log) as file:
+        os.write(file, f"$ srm {shlex.join(command)}\n".encode())
         return subprocess.Popen(
             # -P: no module of the current folder stands in for one of Python's; a task of one's own is found there all the same
             [sys.executable, "-P", "-c", _RUN, str(os.getpid()), *command],

@@ -80,7 +80,8 @@ def command_of(run: SuiteRun, root: Path = Path()) -> list[str]:
     """The command that begins a run below `root`, or goes on with it; what has not been saved yet is thrown away."""
     folder = root / run.folder
     if checkpoints(folder):
-        return [run.words[0], "--resume", str(run.folder)]
+        verb, task, *_ = run.words
+        return [verb, "--resume", str(run.folder), *(["--task", task] if ":" in task else [])]
     if (folder / CONFIG).exists():
         shutil.rmtree(folder)
     for part in folder.parent.glob(f".{folder.name}.*.part"):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from srm.settings import whole
 VERBS = ("train", "learn")
 LEARNT = "learnt:"
 OF_ANOTHER = ("--reward", "--from-run")  # what may be another curve's
-GIVEN = ("--seed", "-o", "--out", "--resume")  # by the suite
+GIVEN = ("--seed", "-o", "--out", "--resume", "--task")  # by the suite
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,19 @@ class CurveCommand:
         return replace(self, words=(*self.words[: last + 1], value, *self.words[last + 2 :]))
 
 
-def curve(name: str, command: str) -> CurveCommand:
-    """A curve from the text of its command; `--flag=value` counts as two words."""
+def curve(name: str, command: str, own_tasks: Collection[str] = ()) -> CurveCommand:
+    """A curve from the text of its command; `--flag=value` counts as two words. `own_tasks`: those of one's own that the user has named."""
     try:
         words = shlex.split(command)
     except ValueError as problem:
         raise RunError(f"curve {name} = {command!r}: {problem}") from None
-    return CurveCommand(
-        name, tuple(part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word]))
-    )
+    parts = tuple(part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word]))
+    if len(parts) > 1 and ":" in parts[1] and parts[1] not in own_tasks:
+        raise RunError(
+            f"curve {name} = {command!r} asks for the task {parts[1]}, whose code would run; if you trust that code, "
+            f"name it: --task {parts[1]}"
+        )
+    return CurveCommand(name, parts)
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ class Suite:
         return replace(self, curves={name: curve for name, curve in self.curves.items() if name in wanted})
 
 
-def read_suite(path: Path) -> Suite:
+def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -172,12 +176,12 @@ def read_suite(path: Path) -> Suite:
     except (ValueError, RecursionError) as problem:
         raise RunError(f"{path} is not TOML: {problem}") from None
     try:
-        return _suite(path.stem, content)
+        return _suite(path.stem, content, own_tasks)
     except RunError as problem:
         raise RunError(f"{path}: {problem}") from None
 
 
-def _suite(name: str, content: Mapping[str, Any]) -> Suite:
+def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) -> Suite:
     kinds = {"title": (str, "a sentence in quotes"), "seeds": (int, "a number"), "curves": (dict, "a table")}
     for word, value in content.items():
         if word not in kinds:
@@ -188,5 +192,5 @@ def _suite(name: str, content: Mapping[str, Any]) -> Suite:
     for title, command in content.get("curves", {}).items():
         if not isinstance(command, str):
             raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
-    curves = {title: curve(title, command) for title, command in content.get("curves", {}).items()}
+    curves = {title: curve(title, command, own_tasks) for title, command in content.get("curves", {}).items()}
     return Suite(name, content.get("title", name), curves, content.get("seeds", 3))

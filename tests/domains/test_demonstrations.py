@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -252,3 +255,109 @@ def test_recording_nothing_is_refused() -> None:
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: [6]), 1, seed=0)
     with pytest.raises(TaskError, match=r"action 1 of the expert is 17, which is not in Discrete\(7\)"):
         record(replace(find_task("DoorKey-5x5"), expert=lambda env: [6, 17]), 1, seed=0)
+
+
+def packed(file: Path, name: str, content: bytes) -> Path:
+    """The file with another member in place of one, or beside them."""
+    with zipfile.ZipFile(file) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, bytes_of in {**members, f"{name}.npy": content}.items():
+            archive.writestr(member, bytes_of)
+    return file
+
+
+def array_bytes(array: np.ndarray) -> bytes:
+    written = io.BytesIO()
+    np.save(written, array)
+    return written.getvalue()
+
+
+def lying(shape: str, descr: str = "|u1") -> bytes:
+    """An array of three bytes whose header tells otherwise."""
+    whole = array_bytes(np.zeros(3, np.uint8))
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return whole[:8] + len(head).to_bytes(2, "little") + head + whole[-3:]
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    """Bytes that were allocated at once."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_that_no_demonstration_has_is_not_unpacked(file: Path) -> None:
+    packed(file, "more", array_bytes(np.zeros(200_000_000, np.uint8)))
+    assert peak_of(lambda: load(file)) < 20_000_000
+
+
+@pytest.mark.parametrize("name", ["observations", "about"])
+def test_what_unpacks_to_more_than_the_limit_is_refused_before(
+    name: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demos, "_MOST_BYTES", 50_000_000)
+    packed(file, name, array_bytes(np.zeros(60_000_000, np.uint8)))
+    assert peak_of(lambda: refusal(file)) < 20_000_000
+    assert "unpack to more than 47 MB" in refusal(file)
+
+
+def test_a_text_has_a_limit_of_its_own(file: Path) -> None:
+    assert "about is longer than 1 MB" in refusal(packed(file, "about", array_bytes(np.array("x" * 300_000))))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lying("(100000000000,)"),
+        lying("(-3, -1)"),
+        lying("(3, 0, 9999999999999999999999)"),
+        lying("(3,)", "|O"),
+        lying("(1,)", "|V3"),
+        lying("(" * 3000),
+        lying("(3,"),
+        b"no array",
+        b"",
+    ],
+    ids=["huge", "negative", "beyond 64 bits", "objects", "void", "deep", "cut short", "text", "empty"],
+)
+@pytest.mark.parametrize("name", ["observations", "seeds"])
+def test_a_member_that_is_not_what_it_says_takes_one_line_and_no_memory(name: str, content: bytes, file: Path) -> None:
+    packed(file, name, content)
+    assert peak_of(lambda: refusal(file)) < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("about", "[" * 100_000, "about: is nested too deep"),
+        ("about", '{"task": 1, "env_id": "a", "vocabulary": "b", "versions": {}}', "no line of text"),
+        ("about", '{"task": "a\\nb", "env_id": "a", "vocabulary": "b", "versions": {}}', "no line of text"),
+        ("about", ["a", "b"], "about holds several texts"),
+        ("seeds", [[1, 2, 3]], "seeds: has 2 axes, expected 1"),
+        ("seeds", [1, 2, -7], "seeds: -7, expected -1 or more"),
+        ("lengths", 5, "lengths: has 0 axes, expected 1"),
+        ("lengths", [2**62, 2**62, 2**62, 2**62], "do not divide"),
+        ("poses", [1, 2], "poses: has 1 axes, expected 2"),
+    ],
+)
+def test_parts_of_another_kind_take_one_line(file: Path, name: str, value: object, problem: str) -> None:
+    assert problem in refusal(broken(file, lambda arrays: arrays.update({name: np.array(value)}), mend_digest=True))
+
+
+def test_many_short_episodes_beside_a_long_one_are_not_laid_side_by_side(file: Path) -> None:
+    def stretch(arrays: dict[str, np.ndarray]) -> None:
+        short, long = 5_000, 5_000
+        count = short + 1
+        arrays["lengths"] = np.array([long, *[1] * short])
+        arrays["seeds"] = np.zeros(count, np.int64)
+        arrays["terminated"] = np.ones(count, np.bool_)
+        arrays["actions"] = np.zeros(long + short, np.int64)
+        arrays["task_reward"] = np.zeros(long + short, np.float32)
+        arrays["observations"] = np.zeros((long + short + count, 7, 7, 3), np.uint8)
+        arrays["poses"] = np.zeros((long + short + count, 3), np.int16)
+
+    assert "laid side by side, take more than 1024 MB" in refusal(broken(file, stretch, mend_digest=True))

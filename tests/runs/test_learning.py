@@ -69,7 +69,7 @@ def test_a_run_that_was_stopped_before_it_could_be_refined_is_refined_when_it_is
 def test_a_damaged_state_is_refused_in_one_line(damage: dict[str, Any], tmp_path: Path) -> None:
     state = {"round": 3, "frames": 600, "until": 900, "seconds": 1.0, "recent": [], "refined": []} | damage
     with pytest.raises(RunError, match=r"round-3 is damaged; delete it"):
-        Run(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state))
+        Run(LEARNING, *read_inputs(LEARNING), Checkpoint(tmp_path / "round-3", {}, state), find_task(LEARNING.task))
 
 
 @pytest.mark.parametrize(("refresh", "expected"), [(None, 0), (4, 4)], ids=["unless asked for", "asked for"])

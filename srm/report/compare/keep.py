@@ -13,6 +13,7 @@ from itertools import chain, count, pairwise
 from pathlib import Path
 
 from srm.errors import RunError
+from srm.files import refuse_link_outside
 from srm.report.compare.collect import MeasuredRun, find_runs
 from srm.report.compare.curves import panels
 from srm.report.run.read import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
@@ -39,7 +40,7 @@ def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
             folder = target / place
             _keep_run(run, folder)
             if run.suite is not None:
-                shutil.copyfile(run.place.parent.parent / SUITE, folder.parent.parent / SUITE)
+                _copy(run.place.parent.parent / SUITE, folder.parent.parent / SUITE)
     except (OSError, RunError) as error:
         shutil.rmtree(folder, ignore_errors=True)  # half a run is none
         if isinstance(error, RunError):
@@ -52,10 +53,16 @@ def _keep_run(run: MeasuredRun, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in SMALL:
         if (run.folder / name).exists():
-            shutil.copyfile(run.folder / name, folder / name)
+            _copy(run.folder / name, folder / name)
+    refuse_link_outside(run.folder / LOG, run.folder)
     lines = log_lines(run.folder / LOG)
     if lines:
         write_bytes(folder / LOG, "".join(f"{line}\n" for line in thinned(lines)).encode())
+
+
+def _copy(source: Path, target: Path) -> None:
+    refuse_link_outside(source, source.parent)
+    write_bytes(target, source.read_bytes())
 
 
 def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:

@@ -1,0 +1,122 @@
+"""Run folders and suites are handed from one person to another: a task that they name is never imported because they name it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import srm
+from srm.cli import main
+from srm.errors import TaskError
+from srm.runs.policy import read_policy
+from tests.cli.test_train import SMALL
+
+Capture = pytest.CaptureFixture[str]
+
+HOSTILE = """
+from dataclasses import replace
+from pathlib import Path
+from srm.domains.tasks import find_task
+Path("ran").touch()
+TASK = replace(find_task("DoorKey-5x5"), name="hostile")
+LARGER = replace(find_task("DoorKey-6x6"), name="hostile")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that was stopped, of a task whose module tells when it is imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("hostile.py").write_text(HOSTILE)
+    assert main(["train", "DoorKey-5x5", "--frames", "200", "-o", "run", *SMALL]) == 0
+    config = json.loads(Path("run/config.json").read_text())
+    config["training"]["task"] = "hostile:TASK"
+    Path("run/config.json").write_text(json.dumps(config))
+    monkeypatch.delitem(sys.modules, "hostile", raising=False)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "--resume", "run", "--frames", "400"],
+        ["eval", "run", "--episodes", "2"],
+        ["eval", "run", "--env", "DoorKey-6x6", "--episodes", "2"],
+        ["demo", "doorkey", "--from-run", "run", "-n", "1"],
+        ["infer", "doorkey", "--play", "run"],
+    ],
+    ids=" ".join,
+)
+def test_a_folder_says_which_task_to_name_and_runs_none_of_its_code(
+    command: list[str], folder: Path, capsys: Capture
+) -> None:
+    capsys.readouterr()
+    assert main(command) == 2
+    problem = capsys.readouterr().err
+    assert "run asks for the task hostile:TASK, whose code would run" in problem
+    assert "name it: --task hostile:TASK" in problem
+    assert problem.count("\n") == 1
+    assert not Path("ran").exists()
+
+
+def test_weights_and_pages_of_a_folder_need_none_of_its_code(folder: Path) -> None:
+    assert main(["train", "DoorKey-5x5", "--from-run", "run", "--frames", "64", "-o", "next", *SMALL]) == 0
+    assert main(["report", "run"]) == 0
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "--resume", "run", "--frames", "400", "--task", "hostile:TASK"],
+        ["eval", "run", "--episodes", "2", "--task", "hostile:TASK"],
+        ["eval", "run", "--episodes", "2", "--env", "hostile:LARGER"],
+    ],
+    ids=" ".join,
+)
+def test_a_task_that_the_user_names_is_used(command: list[str], folder: Path) -> None:
+    assert main(command) == 0
+    assert Path("ran").exists()
+
+
+def test_naming_another_task_than_the_folder_asks_for_runs_neither(folder: Path, capsys: Capture) -> None:
+    assert main(["eval", "run", "--task", "other:TASK"]) == 2
+    assert "name it: --task hostile:TASK" in capsys.readouterr().err
+    assert not Path("ran").exists()
+
+
+def test_python_names_it_as_well(folder: Path) -> None:
+    for refused in (lambda: srm.resume(folder, frames=400, progress=False), lambda: srm.evaluate(folder, episodes=2)):
+        with pytest.raises(TaskError, match="task='hostile:TASK'"):
+            refused()
+    assert not Path("ran").exists()
+    assert srm.evaluate(folder, episodes=2, task="hostile:TASK").episodes == 2
+    srm.resume(folder, frames=400, task="hostile:TASK", progress=False)
+
+
+def test_a_suite_asks_for_no_task_that_the_user_has_not_named(folder: Path, capsys: Capture) -> None:
+    Path("mine.toml").write_text('[curves]\na = "train hostile:TASK --frames 64"\n')
+    assert main(["suite", "mine.toml", "--list"]) == 2
+    assert "name it: --task hostile:TASK" in capsys.readouterr().err
+    assert not Path("ran").exists()
+    assert main(["suite", "mine.toml", "--list", "--task", "hostile:TASK"]) == 0
+
+
+def test_a_task_beside_no_resume_would_change_nothing(folder: Path, capsys: Capture) -> None:
+    assert main(["train", "doorkey", "--task", "hostile:TASK"]) == 2
+    assert "it needs --resume" in capsys.readouterr().err
+
+
+def test_the_task_of_a_folder_that_ships_needs_no_naming_and_takes_no_other(finished_again: Path) -> None:
+    with pytest.raises(TaskError, match="is of the task DoorKey-5x5, not of keycorridor; leave --task out"):
+        read_policy(finished_again, "keycorridor")
+
+
+@pytest.fixture
+def finished_again(tmp_path: Path) -> Path:
+    assert main(["train", "DoorKey-5x5", "--frames", "64", "-o", str(tmp_path / "run"), *SMALL]) == 0
+    return tmp_path / "run"

@@ -1,0 +1,104 @@
+"""A link that somebody put into a folder leads no write, and no copy, to what it points to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from srm.cli import main
+from srm.domains import demonstrations as demos
+from srm.domains.tasks import find_task
+from srm.errors import RunError
+from srm.files import appending, write_whole
+from srm.runs.folder import RunWriter
+from tests.report.sample import write_run
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    path = tmp_path / "precious"
+    path.write_text("mine\n")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    write_run(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_page_is_written_through_no_link(run: Path, precious: Path) -> None:
+    for name in (".report.html.part", "report.html"):
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(precious)
+    assert main(["report", str(run)]) == 0
+    assert precious.read_text() == "mine\n"
+    assert not (run / "report.html").is_symlink()
+    assert "<html" in (run / "report.html").read_text()
+
+
+def test_a_file_appears_whole_with_the_usual_permissions_and_nothing_beside_it(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "file", b"all of it")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").read_bytes() == b"all of it"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_write_that_fails_leaves_nothing_beside(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_whole(tmp_path / "taken", b"")
+    assert os.listdir(tmp_path) == ["taken"]
+
+
+def test_names_of_unfinished_files_cannot_be_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    monkeypatch.setattr(Path, "replace", lambda part, path: names.append(part.name))
+    for _ in range(2):
+        write_whole(tmp_path / "file", b"")
+    assert len({*names}) == 2
+    assert all(len(name) > len(".file..part") + 12 for name in names)
+
+
+def test_a_log_that_is_a_link_gets_no_rows(tmp_path: Path, precious: Path) -> None:
+    writer = RunWriter.create(tmp_path / "run", {"kind": "train"})
+    (tmp_path / "run" / "log.csv").symlink_to(precious)
+    with pytest.raises(RunError, match=r"log\.csv cannot be written"):
+        writer.row({"round": 1})
+    with pytest.raises(OSError, match="symbolic"), appending(tmp_path / "run" / "log.csv"):
+        pass
+    assert precious.read_text() == "mine\n"
+
+
+def test_checkpoints_that_lie_elsewhere_are_not_gone_on_with(tmp_path: Path) -> None:
+    RunWriter.create(tmp_path / "run", {"kind": "train"}).close()
+    shutil.move(tmp_path / "run" / "checkpoint", tmp_path / "elsewhere")
+    (tmp_path / "run" / "checkpoint").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="checkpoint is a link"):
+        RunWriter.resume(tmp_path / "run")
+
+
+def test_demonstrations_are_written_through_no_link(tmp_path: Path, precious: Path) -> None:
+    (tmp_path / f".shown.npz.{os.getpid()}").symlink_to(precious)
+    shown = demos.load(demos.shipped(find_task("doorkey")))
+    demos.save(shown, tmp_path / "shown.npz")
+    assert precious.read_text() == "mine\n"
+    assert len(demos.load(tmp_path / "shown.npz")) == len(shown)
+
+
+@pytest.mark.parametrize("name", ["check.json", "log.csv"])
+def test_what_is_kept_lies_in_the_run(name: str, run: Path, precious: Path, tmp_path: Path, capsys: Capture) -> None:
+    shutil.move(run / name, tmp_path / f"other-{name}")
+    (run / name).symlink_to(tmp_path / f"other-{name}")
+    assert main(["report", str(run), "--keep", str(tmp_path / "kept")]) == 2
+    assert f"{name} is a link to a file outside of" in capsys.readouterr().err
+    assert not list((tmp_path / "kept").rglob(name))

@@ -245,7 +245,7 @@ class Demonstrations:
 
 
 def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
-    """M episodes side by side, [T of the longest, M]; what follows an episode's end is not real."""
+    """M episodes side by side, [T of the longest, M]; what follows an episode's end is not valid."""
     if not trajectories:
         raise TrajectoryError("no trajectories to lay side by side")
     first, envs = trajectories[0], len(trajectories)
@@ -286,7 +286,7 @@ def first_columns(rollout: Rollout, count: int) -> Rollout:
 
 
 def masked(rollout: Rollout, valid: Mask) -> Rollout:
-    """The rollout with only the `valid` steps [T, B] among its real ones."""
+    """The rollout with only the `valid` steps [T, B] among its valid ones."""
     valid = rollout.valid & valid
     kept = valid[rollout.final_step, rollout.final_env]
     return Rollout(

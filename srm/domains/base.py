@@ -4,7 +4,7 @@
     read(rollout) -> Events what happened at each of its T x B steps, for all envs at once
 
 An event reader is stateless: an event of step t follows from the observation before it, the action, and the observation after it (and
-the places), so a rollout can be read whole, in pieces, or from a file years later.
+the poses), so a rollout can be read whole, in pieces, or from a file years later.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ class EventReader(Protocol):
     def vocabulary(self) -> Vocabulary: ...
 
     def read(self, rollout: Rollout) -> Events:
-        """Every event of every real step. Steps that are not real have none."""
+        """Every event of every valid step. Steps that are not valid have none."""
         ...

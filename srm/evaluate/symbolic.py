@@ -105,11 +105,11 @@ def _refuse_misfits(program: Program, events: Events, over: Mask, valid: Mask, c
         )
     if over.shape != (events.steps, events.envs) or valid.shape != over.shape:
         raise TrajectoryError(
-            f"ends {over.shape} and real steps {valid.shape} for events of {(events.steps, events.envs)}"
+            f"ends {over.shape} and valid steps {valid.shape} for events of {(events.steps, events.envs)}"
         )
     if not valid[events.step, events.env].all():
         raise TrajectoryError(
-            "an event happens at a step that is not real: a vocabulary reports none where an env was reset"
+            "an event happens at a step that is not valid: an event reader reports none where an env was reset"
         )
     if len(carry.node) != events.envs:
         raise TrajectoryError(f"{events.envs} envs after a rollout of {len(carry.node)}; begin anew for other envs")

@@ -75,7 +75,7 @@ class _Judges:
     def step(
         self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
     ) -> list[Judgement | None]:
-        """What the machine says of each env's step; None of one that was not real."""
+        """What the machine says of each env's step; None of one that was not valid."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
             actions=np.asarray(actions, np.int64)[None],

@@ -87,7 +87,7 @@ def test_events_that_a_vocabulary_cannot_have_read_are_refused() -> None:
     unknown = replace(events, event=events.event + len(MINIGRID_WORDS.events))
     with pytest.raises(TrajectoryError, match=r"event \d+: the vocabulary minigrid has \d+"):
         symbolic.read(keycorridor(), unknown, over, ~over)
-    with pytest.raises(TrajectoryError, match="an event happens at a step that is not real"):
+    with pytest.raises(TrajectoryError, match="an event happens at a step that is not valid"):
         symbolic.read(keycorridor(), events, over, over)
 
 
@@ -100,7 +100,7 @@ def test_a_reading_that_is_no_number_is_refused_with_its_place() -> None:
 
 def test_ends_of_another_shape_are_refused() -> None:
     events, short = events_of(DOORS), np.zeros((4, 1), np.bool_)
-    with pytest.raises(TrajectoryError, match=r"ends \(4, 1\) and real steps \(4, 1\) for events of \(5, 1\)"):
+    with pytest.raises(TrajectoryError, match=r"ends \(4, 1\) and valid steps \(4, 1\) for events of \(5, 1\)"):
         symbolic.read(keycorridor(), events, short, ~short)
 
 

@@ -89,7 +89,7 @@ class Task:
             return self
         if self.envs is not _envs:
             raise SettingError(
-                f"--envs {stepping} would change nothing: {self.name} makes envs of its own; leave --envs out"
+                f"--envs {stepping} would change nothing: {self.name} makes environments of its own; leave --envs out"
             )
         return replace(self, envs=partial(_envs, stepping=stepping))
 

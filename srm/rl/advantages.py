@@ -24,7 +24,7 @@ def gae(
     discount: float,
     gae_lambda: float,
 ) -> np.ndarray:
-    """Generalised advantage of every step, [T, B]; 0 where the step is not real.
+    """Generalised advantage of every step, [T, B]; 0 where the step is not valid.
 
     delta_t     = pay_t + discount * next_value_t - value_t             (nothing is expected after an end)
     advantage_t = delta_t + discount * gae_lambda * advantage_{t+1}     (within the episode)

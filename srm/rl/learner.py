@@ -38,7 +38,7 @@ class Learner(ABC):
         visits: Visits | None = None,
     ) -> None:
         self.player, self.net = player, player.net
-        self.frames = 0  # real steps played
+        self.frames = 0  # valid steps played
         self.rounds = 0  # batches collected
         self._modules = {"net": player.net, **modules}
         self._optimisers = dict(optimisers)
@@ -59,7 +59,7 @@ class Learner(ABC):
         return batch
 
     def log_probs(self, rollout: Rollout) -> np.ndarray:
-        """log pi(a|s) [T, B] of the policy as it is now, along any rollout; 0 where a step is not real.
+        """log pi(a|s) [T, B] of the policy as it is now, along any rollout; 0 where a step is not valid.
 
         Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """

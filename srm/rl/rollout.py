@@ -41,7 +41,7 @@ class Batch:
 
     @cached_property
     def log_prob(self) -> np.ndarray:
-        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not real."""
+        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not valid."""
         return log_prob_of(self.outputs["logits"][:-1], self.rollout.actions) * self.rollout.valid
 
 

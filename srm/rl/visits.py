@@ -25,7 +25,7 @@ class Visits:
         self._counts: list[dict[int, int]] = []
 
     def count(self, rollout: Rollout) -> np.ndarray:
-        """[T, B] float32; 1 where a step is not real."""
+        """[T, B] float32; 1 where a step is not valid."""
         num_steps, num_envs = rollout.actions.shape
         if self._episode_start is None or self._changes is None:
             self._episode_start, self._changes = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.uint64)

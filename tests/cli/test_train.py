@@ -190,11 +190,14 @@ def test_a_config_that_was_cut_down_is_refused_by_name(
         assert said.count("\n") == 1
 
 
-def test_eval_writes_episodes_that_can_be_shown(finished: Path, tmp_path: Path) -> None:
+def test_eval_writes_episodes_that_can_be_shown(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from srm.domains.demonstrations import load
 
     path = tmp_path / "new" / "replays.npz"
     assert main(["eval", str(finished), "--episodes", "1", "--replays", str(path)]) == 0
+    assert f"replays  {path}" in capsys.readouterr().out
     replays = load(path)
     assert (len(replays), replays.env_id) == (10, "MiniGrid-DoorKey-5x5-v0")
 

@@ -78,7 +78,7 @@ class PolicyBatch(Protocol):
 
     @property
     def log_prob(self) -> np.ndarray:
-        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not real."""
+        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not valid."""
         ...
 
 
@@ -88,7 +88,7 @@ AnyBatch = TypeVar("AnyBatch", bound=PolicyBatch)
 class Policy(Protocol[AnyBatch]):
     """Any learner of `srm.rl`, or your own."""
 
-    frames: int  # real steps played so far
+    frames: int  # valid steps played so far
 
     def collect(self) -> AnyBatch:
         """The next T steps of B envs, which continue those of the batch before."""
@@ -99,7 +99,7 @@ class Policy(Protocol[AnyBatch]):
         ...
 
     def log_probs(self, rollout: Rollout) -> np.ndarray:
-        """log pi(a|s) [T, B] of the policy as it is, along a rollout of whole episodes; 0 where a step is not real."""
+        """log pi(a|s) [T, B] of the policy as it is, along a rollout of whole episodes; 0 where a step is not valid."""
         ...
 
 

@@ -76,7 +76,7 @@ class Follower:
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not real."""
+    """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not valid."""
 
     index: Tensor  # [S, N] into the rollout's T * B steps
     actions: Tensor  # [S, N]

@@ -168,7 +168,7 @@ def test_arrow_keys_read_values_off_all_charts_of_a_group(look: Look):
 # Replay
 
 
-def pixels(look: Look, canvas: str = "#world") -> np.ndarray:
+def pixels(look: Look, canvas: str = "#env") -> np.ndarray:
     """The canvas as [height, width, 3]."""
     url = look.page.evaluate(f"document.querySelector('{canvas}').toDataURL()")
     content = base64.b64decode(url.partition(",")[2])
@@ -330,7 +330,7 @@ def test_an_entry_of_the_trace_leads_to_its_step(look: Look):
 def test_an_episode_that_cannot_be_shown_is_still_told(browser, folder, tmp_path):
     path = edited(folder, tmp_path / "run", "episodes.json", lambda told: [e.pop("grid") for e in told["episodes"]])
     with look_at(browser, path) as look:
-        assert not look.page.is_visible("#world")
+        assert not look.page.is_visible("#env")
         look.page.click("#paid-after")
         assert "pick_up_key" in look.text("#step-facts")
         assert look.complaints == []

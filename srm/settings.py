@@ -41,7 +41,7 @@ class Range:
                 raise SettingError(f"{prefix}{name.replace('_', '-')} {value}: give {self.told}")
 
 
-NUMBER = Range("a number", lambda x: -inf <= x <= inf)
+NUMBER = Range("a number", lambda x: -inf < x < inf)
 ZERO_OR_MORE = Range("a number that is 0 or more", lambda x: 0 <= x < inf)
 ONE_OR_MORE = Range("a number that is 1 or more", lambda x: 1 <= x < inf)
 ABOVE_ZERO = Range("a number above 0", lambda x: 0 < x < inf)

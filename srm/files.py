@@ -1,4 +1,5 @@
-"""Files in folders that others may have filled: written whole or not at all, and never through a link that somebody put there.
+"""Files in folders that others may have filled: written whole or not at all, and never through a link that somebody put there; JSON
+is read within limits.
 
 A folder of a run is handed from one person to another. A link in it, at a name that is about to be written, would have the
 program overwrite whatever the link points to.
@@ -6,13 +7,20 @@ program overwrite whatever the link points to.
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from srm.errors import RunError
+
+MOST_JSON = 1 << 26  # bytes
+DEEPEST = 24  # lists and objects within each other, which is far more than a run writes
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -52,3 +60,47 @@ def refuse_link_outside(path: Path, folder: Path) -> None:
         raise RunError(
             f"{path} is a link to a file outside of {folder}; put the file itself there, or leave this run out"
         )
+
+
+def read_json(path: Path) -> Any:
+    """What a file holds; ValueError, in one line, for what no file of ours does."""
+    with path.open("rb") as file:
+        content = file.read(MOST_JSON + 1)
+    return parse_json(content)
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Numbers are finite and whole ones have 64 bits, text can be written, and nothing is nested too deep."""
+    if len(content) > MOST_JSON:
+        raise ValueError(f"it is longer than {MOST_JSON >> 20} MB")
+    text = content if isinstance(content, str) else content.decode()
+    try:
+        value = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for node in level for part in _parts(node) if isinstance(part, dict | list)]
+    if level:
+        raise ValueError("it is nested too deep")
+    if re.search(r"\\u[dD][89a-fA-F]", text):
+        json.dumps(value, ensure_ascii=False).encode()  # half of a character cannot be written
+    return value
+
+
+def _parts(node: Any) -> Any:
+    return node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+
+
+def _whole(text: str) -> int:
+    value = int(text) if len(text) <= 20 else 1 << 63
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"{text[:20]} has more than 64 bits")
+    return value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return value

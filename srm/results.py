@@ -19,7 +19,7 @@ from srm.infer.posterior.record import HoleRecord, Summary
 from srm.infer.posterior.store import StoredDraws, read_draws, to_arviz
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.report.run.read import SAMPLED, Columns, read_json, read_log
+from srm.report.run.read import SAMPLED, Columns, read_json, read_log, shown_config
 from srm.runs.folder import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.runs.given import resume_call
 
@@ -106,7 +106,7 @@ class RunResult:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """What was asked for, and the versions that did it."""
-        return read_config(self.folder)
+        return shown_config(self.folder)
 
     @property
     def summary(self) -> Mapping[str, Any] | None:

@@ -41,9 +41,13 @@ class Range:
                 raise SettingError(f"{prefix}{name.replace('_', '-')} {value}: give {self.meaning}")
 
 
-NUMBER = Range("a number", lambda x: -inf <= x <= inf)
+NUMBER = Range("a number", lambda x: -inf < x < inf)
 ZERO_OR_MORE = Range("a number that is 0 or more", lambda x: 0 <= x < inf)
 ONE_OR_MORE = Range("a number that is 1 or more", lambda x: 1 <= x < inf)
+AT_MOST_A_MILLION = Range("a number that is 1,000,000 at most", lambda x: x <= 1_000_000)
+LAYER = Range(
+    "a number that is 16,384 at most", lambda x: x <= 16_384
+)  # weights between two such layers take a gigabyte
 ABOVE_ZERO = Range("a number above 0", lambda x: 0 < x < inf)
 SHARE = Range("a number from 0 to 1", lambda x: 0 <= x <= 1)
 SHARE_BELOW_ONE = Range("a number from 0 to below 1", lambda x: 0 <= x < 1)

@@ -87,6 +87,41 @@ def main(argv: list[str] | None = None) -> int:
         gc.freeze
     )  # what is left goes with the process; looking for garbage in it takes a quarter of a second
     arguments = sys.argv[1:] if argv is None else argv
+    verb = arguments[0] if arguments else "srm"
+    try:
+        try:
+            return _answer(arguments)
+        finally:
+            sys.stdout.flush()  # what cannot be written is told here, not by Python at its end
+    except SrmError as error:
+        print(error, file=sys.stderr)
+    except BrokenPipeError:  # the reader of our output has gone, as in `srm check ... | head`
+        _drop_output()
+    except UnicodeEncodeError as error:
+        letters = ascii(error.object[error.start : error.end][:20])
+        print(
+            f"{verb}: {error.encoding} cannot write {letters}; set PYTHONIOENCODING=utf-8, or give another name",
+            file=sys.stderr,
+        )
+    except OSError as error:
+        if error.filename is None and error.strerror is None:
+            raise
+        print(f"{error.filename or verb}: {error.strerror}; nothing that was saved before is lost", file=sys.stderr)
+        if error.filename is None:
+            _drop_output()
+    except MemoryError:
+        print(
+            f"{verb}: this takes more memory than there is; ask for less, as with fewer --ppo.num-envs", file=sys.stderr
+        )
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 2
+
+
+def _answer(arguments: Sequence[str]) -> int:
+    if any("\0" in word for word in arguments):
+        raise SettingError("a flag or a name holds a NUL character, which no file can be called; leave it out")
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0 if arguments else 2
@@ -99,20 +134,12 @@ def main(argv: list[str] | None = None) -> int:
     if verb not in VERBS:
         print(f"srm: there is no verb {verb}{near(verb, VERBS)}\n\n{usage()}", file=sys.stderr)
         return 2
-    try:
-        return _run(verb, rest)
-    except SrmError as error:
-        print(error, file=sys.stderr)
-    except BrokenPipeError:  # the reader of our output has gone, as in `srm check ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        if error.filename is None and error.strerror is None:
-            raise
-        print(f"{error.filename or verb}: {error.strerror}; nothing that was saved before is lost", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 2
+    return _run(verb, rest)
+
+
+def _drop_output() -> None:
+    """Nobody takes what is still to be printed; Python would complain of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(verb: str, arguments: list[str]) -> int:

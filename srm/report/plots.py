@@ -76,7 +76,7 @@ def _holes(axes: Axes, frames: np.ndarray, holes: Sequence[str], log: Columns) -
     shades = palette()
     axes.axhline(0.0, color="#57606a", linewidth=0.8)
     for place, name in enumerate(holes):
-        value, spread = _numbers(log[f"hole.{name}"]), _numbers(log[f"spread.{name}"])
+        value, spread = _numbers(log[f"hole.{name}"]), _numbers(log.get(f"spread.{name}", [None] * len(frames)))
         shade, style = shades[place % len(shades)], ("-", "--", ":", "-.")[place // len(shades) % 4]
         axes.plot(frames, value, style, color=shade, label=f"?{name}")
         axes.fill_between(frames, value - spread, value + spread, color=shade, alpha=0.12, linewidth=0)

@@ -25,7 +25,7 @@ from srm.rl.minibatches import Minibatches
 from srm.rl.nn.nets import Kind, Net, NetConfig, Output, TowerPlan, make_net
 from srm.rl.optimise import Optimiser
 from srm.rl.rollout import Batch, Player, next_values
-from srm.settings import ABOVE_ZERO, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
+from srm.settings import ABOVE_ZERO, AT_MOST_A_MILLION, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class PpoConfig:
 
     def __post_init__(self) -> None:
         ONE_OR_MORE.refuse_outside(self, "--ppo.", "num_envs", "num_steps", "epochs", "minibatches", "recurrence")
+        AT_MOST_A_MILLION.refuse_outside(self, "--ppo.", "num_envs", "num_steps")
         ABOVE_ZERO.refuse_outside(
             self, "--ppo.", "learning_rate", "clip_coef", "value_clip", "advantage_floor", "max_grad_norm", "epsilon"
         )

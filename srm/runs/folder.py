@@ -33,7 +33,7 @@ from safetensors.numpy import save as save_tensors
 
 from srm.errors import RunError
 from srm.extras import DISTRIBUTION
-from srm.files import appending, beside, write_whole
+from srm.files import appending, beside, parse_json, read_json, write_whole
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
 POLICY = "policy.safetensors"
@@ -172,7 +172,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """What a run was asked to do."""
     path = folder / CONFIG
     try:
-        config = json.loads(path.read_text())
+        config = read_json(path)
     except FileNotFoundError:
         raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the -o of one that was begun") from None
     except NotADirectoryError:
@@ -190,11 +190,18 @@ def _refuse_other_format(folder: Path, config: Mapping[str, Any]) -> None:
     versions, number = config.get("versions"), config.get("format", 1)
     if not isinstance(versions, Mapping) or number == FORMAT:
         return
-    wrote = next((f"version {versions[name]}" for name in (DISTRIBUTION, "srm") if name in versions), "another version")
+    wrote = next(
+        (f"version {_line(versions[name])}" for name in (DISTRIBUTION, "srm") if name in versions), "another version"
+    )
     raise RunError(
-        f"{folder} was written by {wrote}, in format {number}, and this version reads format {FORMAT}; "
+        f"{folder} was written by {wrote}, in format {_line(number)}, and this version reads format {FORMAT}; "
         "make the run again (config.json has its command), or install that version to read it"
     )
+
+
+def _line(value: Any) -> str:
+    """What a file says, as part of a message."""
+    return ascii(str(value)[:40])[1:-1]
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -232,8 +239,8 @@ def refuse_taken(folder: Path, *, resumable: bool = True) -> None:
 def refuse_finished(folder: Path, frames: int) -> None:
     """A run that has come to its end and is not asked for more frames: nothing in it is written anew."""
     try:
-        played = int(json.loads((folder / SUMMARY).read_text())["frames"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        played = int(read_json(folder / SUMMARY)["frames"])
+    except (OSError, ValueError, KeyError, TypeError):
         return
     if frames <= played:
         raise RunError(f"{folder} has come to its end, after {played} frames; ask for more than these with --frames")
@@ -278,8 +285,10 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         content = path.read_bytes()
         tensors = load_tensors(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        about = json.loads(header["__metadata__"]["srm"])
+        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        about = parse_json(header["__metadata__"]["srm"])
+        if not isinstance(about, dict):
+            raise TypeError
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
     except (SafetensorError, ValueError):

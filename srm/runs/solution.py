@@ -108,4 +108,6 @@ class Solution:
 
 def _earned(plain: Any) -> Earned:
     mean, error, episodes = (float(plain[name]) for name in ("mean", "error", "episodes"))
+    if episodes < 1 or error < 0:
+        raise TypeError("an error below 0, or no episode")
     return Earned(mean, error, int(episodes))

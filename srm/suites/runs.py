@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import json
 import math
 import os
 import shutil
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srm.errors import RunError
+from srm.files import read_json
 from srm.runs.folder import CONFIG, LEARNT, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
 from srm.suites.suite import CurveCommand, Suite
 
@@ -155,11 +155,11 @@ def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:
 
 def _earlier_commands(path: Path) -> dict[str, str]:
     try:
-        commands = json.loads(path.read_text())["curves"]
+        commands = read_json(path)["curves"]
         if not isinstance(commands, dict) or not all(isinstance(command, str) for command in commands.values()):
             raise TypeError
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise RunError(f"{path} cannot be read; delete it, or choose another -o") from None
     return commands

@@ -26,6 +26,7 @@ from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate.trace import trace
 from srm.extras import require
+from srm.files import parse_json
 from srm.infer.posterior.infer import Posterior
 from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import KIND, AddedAtom, Convergence, HoleRecord, HoleSummary, PairRecord, Summary
@@ -184,8 +185,8 @@ def read_draws(path: Path) -> StoredDraws:
     try:
         content = path.read_bytes()
         arrays = load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        about = json.loads(header["__metadata__"]["srm"])
+        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        about = parse_json(header["__metadata__"]["srm"])
         if about["format"] != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
         return _checked(arrays, about["holes"])

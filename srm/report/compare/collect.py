@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from srm.errors import RunError
-from srm.report.run.read import POSTERIOR, SUITE, SURE, log_lines, read_columns, read_json
+from srm.report.run.read import POSTERIOR, SUITE, SURE, log_lines, read_columns, read_json, shown_config
 from srm.runs.folder import CONFIG, LOG, SUMMARY, read_config
 
 COLUMNS = ("frames", "seconds", "return", "episodes")
@@ -128,7 +128,7 @@ def _in_order(path: Path) -> list[tuple[str, int]]:
 
 def read_measures(folder: Path) -> MeasuredRun:
     """What is compared of a run; its weights and episodes are not looked at."""
-    config, path = read_config(folder), folder / LOG
+    config, path = shown_config(folder), folder / LOG
     _check(folder / CONFIG, config)
     lines = log_lines(path)
     begun = len(lines) > 1

@@ -57,7 +57,13 @@ def _keep_run(run: MeasuredRun, folder: Path) -> None:
     refuse_link_outside(run.folder / LOG, run.folder)
     lines = log_lines(run.folder / LOG)
     if lines:
-        write_bytes(folder / LOG, "".join(f"{line}\n" for line in thinned(lines)).encode())
+        try:
+            rows = thinned(lines)
+        except (ValueError, IndexError):
+            raise RunError(
+                f"{run.folder / LOG} is damaged: a row is cut short, or holds no numbers; leave this run out"
+            ) from None
+        write_bytes(folder / LOG, "".join(f"{line}\n" for line in rows).encode())
 
 
 def _copy(source: Path, target: Path) -> None:

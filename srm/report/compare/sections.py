@@ -237,7 +237,7 @@ def _command(run: MeasuredRun) -> str:
     if command is None and run.suite is not None:
         curve = run.suite["curves"].get(run.place.parent.name)
         command = None if curve is None else f"srm {curve} --seed {run.seed}"
-    return "" if command is None else command if isinstance(command, str) else " ".join(command)
+    return "" if command is None else command if isinstance(command, str) else " ".join(map(str, command))
 
 
 # Cells

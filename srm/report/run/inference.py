@@ -18,14 +18,15 @@ from srm.report.html.page import Section, page
 from srm.report.html.parts import figures
 from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
 from srm.report.run.posterior import BY_EVIDENCE, posterior_sections, warning
+from srm.report.run.read import shown_config
 from srm.report.run.summary import read_summary, refuse_other_machine
-from srm.runs.folder import LEARNT, MACHINE, POSTERIOR, read_config, write_bytes
+from srm.runs.folder import LEARNT, MACHINE, POSTERIOR, write_bytes
 
 
 def write_posterior_report(folder: Path) -> Path:
     """Writes the page of an inference into its folder, and returns where."""
     path = folder / REPORT
-    config, learnt = read_config(folder), load(folder / LEARNT)
+    config, learnt = shown_config(folder), load(folder / LEARNT)
     summary = read_summary(folder / POSTERIOR)
     refuse_other_machine(folder, summary, learnt)
     write_bytes(path, posterior_page(folder, config, load(folder / MACHINE), learnt, summary).encode())

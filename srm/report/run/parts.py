@@ -26,7 +26,9 @@ def command_line(config: Mapping[str, Any]) -> Markup | None:
     command = config.get("command")
     if not command:
         return None
-    return tag("p", tag("code", command if isinstance(command, str) else shlex.join(command)), class_="command")
+    return tag(
+        "p", tag("code", command if isinstance(command, str) else shlex.join(map(str, command))), class_="command"
+    )
 
 
 def envs_line(config: Mapping[str, Any]) -> Markup | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError
+from srm.files import read_json as parsed
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
+from srm.report.run import kinds
 from srm.runs.folder import CHECK, CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 
 SUITE = "suite.json"  # of a folder that holds the runs of a suite
@@ -22,6 +23,13 @@ REQUIRED = {  # what a page reads of each
     EPISODES: ("actions", "rules", "episodes"),
     SUITE: ("title", "curves"),
     SUMMARY: ("frames", "seconds", "return", "success"),
+}
+KINDS = {
+    POSTERIOR: kinds.POSTERIOR,
+    CHECK: kinds.CHECK,
+    EPISODES: kinds.EPISODES,
+    SUITE: kinds.SUITE,
+    SUMMARY: kinds.SUMMARY,
 }
 SURE = 100  # episodes that a return is the mean of
 SAMPLED = "posterior"  # the kind of a posterior.json that holds draws' summaries; Algorithm 1 writes none, or its own
@@ -76,7 +84,7 @@ def read_run(folder: Path) -> LearningRun:
         raise RunError(f"{folder}: there is no such folder; give the run that `srm learn TASK -o RUN` made")
     if not (folder / CONFIG).exists():
         raise RunError(f"{folder} is not a run: it has no {CONFIG}; give the one that `srm learn TASK -o RUN` made")
-    config = read_config(folder)
+    config = shown_config(folder)
     kind = config.get("kind")
     if kind != "learn":
         raise RunError(
@@ -95,6 +103,13 @@ def read_run(folder: Path) -> LearningRun:
         episodes=read_json(folder / EPISODES),
         summary=read_json(folder / SUMMARY),
     )
+
+
+def shown_config(folder: Path) -> dict[str, Any]:
+    """The config of a run, as far as pages show it."""
+    config = read_config(folder)
+    refuse_misfit(folder / CONFIG, kinds.CONFIG, config)
+    return config
 
 
 def read_log(path: Path) -> Columns:
@@ -146,13 +161,22 @@ def read_json(path: Path) -> Mapping[str, Any] | None:
     if not path.exists():
         return None
     try:
-        content = json.loads(path.read_text())
+        content = parsed(path)
     except (ValueError, OSError) as error:
         raise RunError(f"{path} cannot be read: {error}; put it back, or make the run again") from None
     if not isinstance(content, dict):
         raise RunError(f"{path} is not what a run writes there")
     require(path, content)
+    kind = kinds.SAMPLED_POSTERIOR if content.get("kind") == SAMPLED else KINDS[path.name]
+    refuse_misfit(path, kind, content)
     return content
+
+
+def refuse_misfit(path: Path, kind: Any, content: Any) -> None:
+    misfit = next(kinds.misfits(kind, content), None)
+    if misfit is not None:
+        place = misfit.lstrip(".")
+        raise RunError(f"{path}: {place} is not what a run writes there, so the file was damaged or edited")
 
 
 def require(path: Path, content: Container[str]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 
 from srm.errors import RunError
+from srm.files import read_json
 from srm.infer.posterior.record import KIND, Summary
 from srm.machine.model import Machine
 from srm.runs.config import from_plain
@@ -18,7 +17,7 @@ AGAIN = "infer again with this version"
 def read_summary(path: Path) -> Summary:
     """What posterior.json says; anything that this version would not write is refused."""
     try:
-        content = json.loads(path.read_text(), parse_float=_finite, parse_constant=_finite)
+        content = read_json(path)
     except (ValueError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error)
         raise RunError(f"{path} cannot be read: {problem}; {AGAIN}") from None
@@ -33,10 +32,3 @@ def read_summary(path: Path) -> Summary:
 def refuse_other_machine(folder: Path, summary: Summary, machine: Machine) -> None:
     if tuple(hole.name for hole in summary.holes) != machine.hole_names:
         raise RunError(f"{folder}: {POSTERIOR} speaks of other holes than {LEARNT}; {AGAIN}")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
-    return value

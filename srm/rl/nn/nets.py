@@ -26,7 +26,7 @@ from srm.domains.encodings import cells_of
 from srm.domains.envs import Envs
 from srm.errors import TaskError
 from srm.rl.nn.grid_conv import CellConvolutions, Encoding, LinearElu, blank_frame
-from srm.settings import ABOVE_ZERO, ONE_OR_MORE
+from srm.settings import ABOVE_ZERO, LAYER, ONE_OR_MORE
 
 ROOT2 = math.sqrt(2)
 
@@ -50,6 +50,7 @@ class NetConfig:
 
     def __post_init__(self) -> None:
         ONE_OR_MORE.refuse_outside(self, "--network.", "stack", "width", "memory")
+        LAYER.refuse_outside(self, "--network.", "stack", "width", "memory")
         ABOVE_ZERO.refuse_outside(self, "--network.", "scale")
 
 

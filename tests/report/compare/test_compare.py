@@ -123,6 +123,9 @@ def test_a_folder_without_runs_is_refused_by_name(tmp_path: Path, suite: Path, c
     assert refused(capsys) == "name the runs to report on, or a folder that holds them: srm report RUNS..."
 
 
+SPREADLESS = '{"name": "goal", "value": 1, "spread": null}'
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
@@ -140,7 +143,16 @@ def test_a_folder_without_runs_is_refused_by_name(tmp_path: Path, suite: Path, c
         ("log.csv", "frames,seconds,return\n1\n", "log.csv is not the log of a run"),
         ("log.csv", b"\xff\xfe\n\n", "log.csv cannot be read"),
         ("summary.json", "[]", "summary.json is not what a run writes there"),
-        ("posterior.json", '{"quantiles": 0, "constraint": 0, "margin": 0, "holes": [{}]}', "has a hole without name"),
+        (
+            "posterior.json",
+            '{"quantiles": [0, 1], "constraint": null, "margin": 0, "holes": [{}]}',
+            "holes[0].name is not",
+        ),
+        (
+            "posterior.json",
+            f'{{"kind": "posterior", "constraint": null, "holes": [{SPREADLESS}]}}',
+            "has a hole without",
+        ),
         ("../../suite.json", "{}", "suite.json has no title, curves"),
     ],
 )

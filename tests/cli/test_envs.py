@@ -13,6 +13,7 @@ from srm.cli import main
 from srm.domains.minigrid.envs import COMPILED, OWN_LAYOUTS
 
 ROOT = Path(__file__).parents[2]
+OWN = ["--task", "examples.rooms:TASK"]
 SMALL = ["--ppo.num-envs", "4", "--ppo.num-steps", "16", "--frames", "200"]
 ROOMS = "MiniGrid-MultiRoom-N2-S4-v0"
 Capture = pytest.CaptureFixture[str]
@@ -46,8 +47,8 @@ def test_training_and_evaluation_of_an_own_task_are_stepped_alike_and_say_so(cap
     told = f"envs: {ROOMS} ({OWN_LAYOUTS})"
     assert first_line(capsys, "train", "examples.rooms:TASK", "-o", "run", *SMALL) == told
     assert recorded("run") == OWN_LAYOUTS
-    assert first_line(capsys, "eval", "run", "--episodes", "4") == told
-    assert main(["eval", "run", "--episodes", "4", "--json"]) == 0
+    assert first_line(capsys, "eval", "run", *OWN, "--episodes", "4") == told
+    assert main(["eval", "run", *OWN, "--episodes", "4", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["envs"] == OWN_LAYOUTS
 
 
@@ -70,8 +71,8 @@ def test_envpool_steps_only_what_it_is_asked_for(capsys: Capture) -> None:
     line = first_line(capsys, "train", "examples.rooms:TASK", "--envs", "envpool", "-o", "run", *SMALL)
     assert line.startswith(f"envs: {ROOMS} (EnvPool ")
     assert recorded("run").startswith("EnvPool ")
-    assert first_line(capsys, "eval", "run", "--episodes", "4").endswith(f"({OWN_LAYOUTS})")
-    assert "(EnvPool " in first_line(capsys, "eval", "run", "--episodes", "4", "--envs", "envpool")
+    assert first_line(capsys, "eval", "run", *OWN, "--episodes", "4").endswith(f"({OWN_LAYOUTS})")
+    assert "(EnvPool " in first_line(capsys, "eval", "run", *OWN, "--episodes", "4", "--envs", "envpool")
     unknown = refused(capsys, "train", "examples.corridor:TASK", "--envs", "envpool", "-o", "other")
     assert "EnvPool has no environment Corridor-v0; leave --envs envpool out" in unknown
 
@@ -110,8 +111,8 @@ def test_the_example_of_rooms_is_learnt_in_the_rooms_that_were_demonstrated(caps
     assert summary["return"] >= 0.7
     assert summary["frames"] < 250_000
     capsys.readouterr()
-    assert main(["eval", "run", "--episodes", "200", "--json"]) == 0
+    assert main(["eval", "run", *OWN, "--episodes", "200", "--json"]) == 0
     in_training = json.loads(capsys.readouterr().out)["success"]["mean"]
-    assert main(["eval", "run", "--episodes", "200", "--json", "--envs", "gymnasium"]) == 0
+    assert main(["eval", "run", *OWN, "--episodes", "200", "--json", "--envs", "gymnasium"]) == 0
     in_minigrid = json.loads(capsys.readouterr().out)["success"]["mean"]
     assert abs(in_training - in_minigrid) < 0.08, "the same rooms, whoever steps them"

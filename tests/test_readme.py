@@ -10,7 +10,6 @@ from subprocess import PIPE, STDOUT, run
 
 import pytest
 
-import srm
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.errors import MachineError
 from srm.machine.language.parse import parse
@@ -53,7 +52,6 @@ def test_commands_print_what_the_pages_show(tmp_path: Path) -> None:
     assert commands == 8
 
 
-@pytest.mark.skipif(not hasattr(srm, "learn"), reason="the functions of the first page are not there yet")
 def test_the_python_of_the_first_page_runs_as_a_plain_script(tmp_path: Path) -> None:
     script = tmp_path / "first.py"
     script.write_text(next(text for kind, text in BLOCKS if kind == "python"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import cProfile
 import io
 import json
+import os
 import pstats
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,6 +36,8 @@ from srm.trajectory import Demonstrations
 if TYPE_CHECKING:
     from srm.runs.evaluation import ActionChoice
     from srm.runs.policy import Trained
+
+PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,9 @@ def profiled(path: Path) -> Iterator[None]:
         profile.disable()
         text = io.StringIO()
         stats = pstats.Stats(profile, stream=text).sort_stats("cumulative")
-        stats.print_stats("/srm/", 60)  # a first run spends more on compiling than on anything of ours
+        stats.print_stats(
+            re.escape(f"{PACKAGE}{os.sep}"), 60
+        )  # a first run spends more on compiling than on anything of ours
         stats.print_stats(80)
         write_bytes(path, text.getvalue().encode())
         pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(20)

@@ -13,7 +13,7 @@ SLOW := $(if $(filter true,$(CI)),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup learn test lint types pytest docs wheel lock clean
+.PHONY: help setup learn test lint types pytest fuzz docs wheel lock clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ types: $(TESTABLE)
 
 pytest: $(TESTABLE)
 	$(BIN)/pytest -n 2 -rs $(SLOW) $(TESTS)
+
+MINUTES ?= 5
+
+fuzz: $(TESTABLE)  ## damage files of every kind for MINUTES=n on every core; what fails is kept in build/fuzz
+	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
 
 docs: $(TESTABLE)  ## build the site of docs/ in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

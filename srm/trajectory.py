@@ -101,6 +101,9 @@ class Rollout:
     final_observations: Observations = field(default_factory=lambda: np.zeros(0, np.uint8))  # [F, ...]
     final_poses: Numbers = field(default_factory=lambda: np.zeros(0, np.int16))  # [F, P]
 
+    # The numbers of Gymnasium's `info` after each step, by key: [T, B] float64, NaN where a step's info has none.
+    info: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
     def __post_init__(self) -> None:
         _expect("actions", self.actions, (None, None), "whole numbers")
         steps, envs = self.actions.shape
@@ -117,6 +120,8 @@ class Rollout:
             raise TrajectoryError(
                 f"valid: step {_first((self.terminated | self.truncated) & ~self.valid)} ends an episode unplayed"
             )
+        for key, numbers in self.info.items():
+            _expect(f"info {key}", numbers, (steps, envs), "numbers")
         if len(self.final_step):
             self._check_finals()
 
@@ -178,6 +183,7 @@ class Trajectory:
     poses: Numbers  # [T+1, P] int16
     task_reward: npt.NDArray[np.float32]  # [T]
     terminated: bool  # False: time ran out
+    info: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # [T] of each key, NaN where it has none
 
     def __post_init__(self) -> None:
         _expect("actions", self.actions, (None,), "whole numbers")
@@ -188,6 +194,8 @@ class Trajectory:
             raise TrajectoryError(f"observations: {len(self.observations)} for {steps} actions, expected {steps + 1}")
         _expect("poses", self.poses, (steps + 1, None), "whole numbers")
         _expect("task_reward", self.task_reward, (steps,), "numbers")
+        for key, numbers in self.info.items():
+            _expect(f"info {key}", numbers, (steps,), "numbers")
 
     @property
     def steps(self) -> int:
@@ -255,6 +263,7 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
     actions = np.zeros((steps, envs), np.int64)
     task_reward = np.zeros((steps, envs), np.float32)
     terminated, truncated, valid = (np.zeros((steps, envs), np.bool_) for _ in range(3))
+    info = {key: np.full((steps, envs), np.nan) for trajectory in trajectories for key in trajectory.info}
     for env, trajectory in enumerate(trajectories):
         length = trajectory.steps
         observations[: length + 1, env] = trajectory.observations
@@ -264,7 +273,9 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
         valid[:length, env] = True
         terminated[length - 1, env] = trajectory.terminated
         truncated[length - 1, env] = not trajectory.terminated
-    return Rollout(observations, actions, poses, task_reward, terminated, truncated, valid)
+        for key, numbers in trajectory.info.items():
+            info[key][:length, env] = numbers
+    return Rollout(observations, actions, poses, task_reward, terminated, truncated, valid, info=info)
 
 
 def first_columns(rollout: Rollout, count: int) -> Rollout:
@@ -282,6 +293,7 @@ def first_columns(rollout: Rollout, count: int) -> Rollout:
         rollout.final_env[kept],
         rollout.final_observations[kept],
         rollout.final_poses[kept],
+        {key: numbers[:, :count] for key, numbers in rollout.info.items()},
     )
 
 
@@ -301,6 +313,7 @@ def masked(rollout: Rollout, valid: Mask) -> Rollout:
         rollout.final_env[kept],
         rollout.final_observations[kept],
         rollout.final_poses[kept],
+        rollout.info,
     )
 
 
@@ -321,4 +334,9 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
     for name in ("final_env", "final_observations", "final_poses"):
         laid[name] = np.concatenate([getattr(r, name) for r, _ in finals])
     final_step = np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32)
-    return Rollout(final_step=final_step, **laid)
+    nothing = [np.full(rollout.actions.shape[:2], np.nan) for rollout in rollouts]
+    info = {
+        key: np.concatenate([rollout.info.get(key, absent) for rollout, absent in zip(rollouts, nothing, strict=True)])
+        for key in dict.fromkeys(key for rollout in rollouts for key in rollout.info)
+    }
+    return Rollout(final_step=final_step, info=info, **laid)

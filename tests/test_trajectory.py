@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from srm.errors import TrajectoryError
-from srm.trajectory import Demonstrations, Events, Rollout, Trajectory, as_rollout
+from srm.trajectory import Demonstrations, Events, Rollout, Trajectory, as_rollout, joined
 
 
 def trajectory(steps: int, *, terminated: bool = True, first: int = 0) -> Trajectory:
@@ -161,3 +161,13 @@ def test_demonstrations_are_at_least_one_and_of_one_kind() -> None:
     ):
         Demonstrations(**row, seeds=(1, 2), trajectories=(trajectory(2), other))
     assert Demonstrations(**row, seeds=(1, 2), trajectories=(trajectory(2), trajectory(3))).frames == 5
+
+
+def test_the_numbers_of_info_are_laid_beside_the_steps_and_are_nan_where_an_episode_has_none() -> None:
+    def episode(steps: int, info: dict[str, np.ndarray]) -> Trajectory:
+        poses, reward = np.zeros((steps + 1, 0), np.int16), np.zeros(steps, np.float32)
+        return Trajectory(np.zeros((steps + 1, 1)), np.zeros(steps, np.int64), poses, reward, True, info)
+
+    rollout = as_rollout([episode(2, {"speed": np.array([1.0, 2.0])}), episode(1, {})])
+    np.testing.assert_array_equal(rollout.info["speed"], [[1.0, np.nan], [2.0, np.nan]])
+    assert joined([rollout, rollout]).info["speed"].shape == (4, 2)

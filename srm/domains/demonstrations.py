@@ -11,6 +11,8 @@ observations [N+M, ...]        before each action and after an episode's last
 poses        [N+M, P]  int16
 actions      [N]       int64
 task_reward  [N]       float32
+info         [N, I]    float64 the numbers of Gymnasium's `info`, NaN where a step has none; only if there are any
+info_keys    text            JSON: their I keys
 digest       text            SHA-256 of all the others
 """
 
@@ -48,8 +50,12 @@ _KINDS = {  # the kind of each array; None: whatever the environment observes
     "poses": "i",
     "actions": "i",
     "task_reward": "f",
+    "info": "f",
+    "info_keys": "U",
     "digest": "U",
 }
+_OPTIONAL = ("info", "info_keys")  # of environments whose `info` has numbers
+_MOST_KEYS = 1000
 _ABOUT = ("task", "env_id", "vocabulary", "versions")
 _AGAIN = "record it again with `srm demo`"
 _MOST_BYTES = 1 << 30  # of all arrays unpacked; a few kilobytes of a hostile file would fill any memory
@@ -126,6 +132,10 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         "actions": np.concatenate([episode.actions for episode in episodes]).astype(np.int64),
         "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
     }
+    keys = list(dict.fromkeys(key for episode in episodes for key in episode.info))
+    if keys:
+        arrays["info"] = np.concatenate([_info_rows(episode, keys) for episode in episodes])
+        arrays["info_keys"] = np.array(json.dumps(keys))
     arrays["digest"] = np.array(_digest(arrays))
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
@@ -135,10 +145,16 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
 
 
+def _info_rows(episode: Trajectory, keys: list[str]) -> np.ndarray:
+    """[T, I]."""
+    absent = np.full(episode.steps, np.nan)
+    return np.stack([episode.info.get(key, absent) for key in keys], axis=1)
+
+
 def load(path: Path, task: Task | None = None) -> Demonstrations:
     """The demonstrations of a file; if a task is given, they must be of that task."""
     arrays = _read_arrays(path)
-    if str(arrays["digest"]) != _digest({name: arrays[name] for name in _KINDS if name != "digest"}):
+    if str(arrays["digest"]) != _digest({name: arrays[name] for name in arrays if name != "digest"}):
         raise DemonstrationError(f"{path}: its digest does not fit its contents, so it was damaged or edited; {_AGAIN}")
     try:
         demonstrations = _assemble(arrays)
@@ -172,10 +188,11 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
     if "format" in arrays:
         _refuse_format(path, str(arrays["format"]))  # first, since another format has other arrays
-    missing = [name for name in _KINDS if name not in arrays]
+    missing = [name for name in _KINDS if name not in arrays and name not in _OPTIONAL]
     if missing:
         raise DemonstrationError(f"{path}: has no {', '.join(missing)}, so it is no demonstration file; {_AGAIN}")
-    for name, kind in _KINDS.items():
+    for name in arrays:
+        kind = _KINDS[name]
         if kind == "U" and arrays[name].ndim:
             raise DemonstrationError(f"{path}: {name} holds several texts, which no demonstration does; {_AGAIN}")
         if kind is not None and arrays[name].dtype.kind != kind:
@@ -254,6 +271,7 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
         raise ValueError(f"seeds: {arrays['seeds'].min()}, expected {UNKNOWN_SEED} or more")
     if (int(lengths.max(initial=0)) + 1) * episodes * max(1, observations[:1].nbytes) > _MOST_BYTES:
         raise ValueError(f"its {episodes} episodes, laid side by side, take more than {_MOST_BYTES >> 20} MB")
+    keys = _info_keys(arrays, steps)
     trajectories = []
     for index, end in enumerate(np.cumsum(lengths)):
         moves = slice(end - lengths[index], end)
@@ -265,9 +283,28 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
                 poses=arrays["poses"][moments],
                 task_reward=arrays["task_reward"][moves],
                 terminated=bool(arrays["terminated"][index]),
+                info={key: arrays["info"][moves, column] for column, key in enumerate(keys)},
             )
         )
     return Demonstrations(**about, seeds=tuple(arrays["seeds"].tolist()), trajectories=tuple(trajectories))
+
+
+def _info_keys(arrays: dict[str, np.ndarray], steps: int) -> list[str]:
+    if not any(name in arrays for name in _OPTIONAL):
+        return []
+    if not all(name in arrays for name in _OPTIONAL):
+        raise ValueError("info: its numbers or their keys are missing")
+    try:
+        keys = json.loads(str(arrays["info_keys"]))
+    except RecursionError:
+        raise ValueError("info_keys: is nested too deep") from None
+    if not isinstance(keys, list) or not all(isinstance(key, str) and key.isprintable() for key in keys):
+        raise ValueError("info_keys: is no list of keys")
+    if len(set(keys)) < len(keys) or len(keys) > _MOST_KEYS:
+        raise ValueError(f"info_keys: {len(keys)} keys, of which each must stand once, at most {_MOST_KEYS}")
+    if arrays["info"].shape != (steps, len(keys)):
+        raise ValueError(f"info: shape {list(arrays['info'].shape)}, expected [{steps}, {len(keys)}]")
+    return keys
 
 
 def _about(text: str) -> dict[str, Any]:

@@ -13,9 +13,9 @@ An environment cannot be put back to an earlier moment: a run that is resumed be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from srm.domains.base import Domain, Stepping
 
 
+NUMBER = bool | int | float | np.bool_ | np.integer | np.floating
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """What B envs answered to B actions."""
@@ -46,6 +49,7 @@ class Step:
     final_env: Numbers  # [F]  envs that ended an episode and already show the next
     final_observations: Observations  # [F, ...]
     final_poses: Numbers  # [F, P]
+    info: Mapping[str, np.ndarray] = field(default_factory=dict)  # the numbers of `info`, [B] float64 of each key
 
 
 class Envs(Protocol):
@@ -144,7 +148,29 @@ def gather(observations: Observations, poses: Numbers, actions: Sequence[np.ndar
         final_env=np.concatenate([step.final_env for step in steps]),
         final_observations=np.concatenate([step.final_observations for step in steps]),
         final_poses=np.concatenate([step.final_poses for step in steps]),
+        info=stacked_info([step.info for step in steps], observations.shape[:1]),
     )
+
+
+def stacked_info(infos: Sequence[Mapping[str, Any]], shape: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    """[T, *shape] of every key that any of T steps has, NaN at those that have it not."""
+    absent = np.full(shape, np.nan)
+    keys = dict.fromkeys(key for info in infos for key in info)
+    return {key: np.stack([np.asarray(info.get(key, absent), np.float64) for info in infos]) for key in keys}
+
+
+def numbers_of(info: Mapping[str, Any]) -> dict[str, float]:
+    """The entries of one environment's `info` that are numbers, or yes or no."""
+    return {key: float(value) for key, value in info.items() if isinstance(value, NUMBER) and not key.startswith("_")}
+
+
+def _vector_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
+    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it."""
+    numbers: dict[str, np.ndarray] = {}
+    for key, value in info.items():
+        if isinstance(value, np.ndarray) and value.shape == (count,) and value.dtype.kind in "biuf" and key[0] != "_":
+            numbers[key] = np.where(info.get(f"_{key}", True), value.astype(np.float64), np.nan)
+    return numbers
 
 
 class EnvPoolEnvs:
@@ -228,7 +254,14 @@ class GymnasiumEnvs:
             finals = self._finals(over, info)
         elif not self._same_step:
             self._over = over
-        return Step(observations, poses, np.asarray(reward, np.float32), terminated, over & ~terminated, valid, *finals)
+        numbers = _vector_numbers(info, self.count)
+        if self._same_step and over.any():
+            last = _vector_numbers(info.get("final_info", {}), self.count)
+            numbers = {
+                key: np.where(over, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}
+            }
+        reward = np.asarray(reward, np.float32)
+        return Step(observations, poses, reward, terminated, over & ~terminated, valid, *finals, numbers)
 
     def _read(self, seen: Any) -> tuple[Observations, Numbers]:
         # Copies, because a vector environment may write the next observation into the same array.

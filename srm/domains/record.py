@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srm.domains.base import Task
-from srm.domains.envs import make_environment, observation_of
+from srm.domains.envs import make_environment, numbers_of, observation_of, stacked_info
 from srm.domains.registry import packages
 from srm.errors import DemonstrationError, TaskError
 from srm.extras import DISTRIBUTION
@@ -98,14 +98,16 @@ def play(
     observations, poses = [np.array(observation_of(seen))], [_pose(seen)]
     actions: list[int] = []
     rewards: list[float] = []
+    infos: list[dict[str, float]] = []
     terminated = truncated = False
     watch(env)
     while not (terminated or truncated) and len(actions) < most:
         actions.append(act(observations))
-        seen, reward, terminated, truncated, _ = env.step(actions[-1])
+        seen, reward, terminated, truncated, info = env.step(actions[-1])
         observations.append(np.array(observation_of(seen)))
         poses.append(_pose(seen))
         rewards.append(float(reward))
+        infos.append(numbers_of(info))
         watch(env)
     return Trajectory(
         observations=np.stack(observations),
@@ -113,6 +115,7 @@ def play(
         poses=np.stack(poses),
         task_reward=np.array(rewards, np.float32),
         terminated=bool(terminated),
+        info=stacked_info(infos),
     )
 
 

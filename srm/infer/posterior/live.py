@@ -190,10 +190,14 @@ class LivePosterior(PaysByBelief):
 
 
 def _play_arrays(play: Play) -> dict[str, np.ndarray]:
-    rollout = {f"rollout.{f.name}": getattr(play.rollout, f.name) for f in fields(Rollout)}
+    rollout = {f"rollout.{f.name}": getattr(play.rollout, f.name) for f in fields(Rollout) if f.name != "info"}
+    rollout |= {f"rollout.info.{key}": numbers for key, numbers in play.rollout.info.items()}
     return {**rollout, "log_prob": play.log_prob, "demonstrated_log_prob": play.demonstrated_log_prob}
 
 
 def _play_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Play:
-    rollout = Rollout(**{f.name: arrays[f"{prefix}rollout.{f.name}"] for f in fields(Rollout)})
+    named = {f.name: arrays[f"{prefix}rollout.{f.name}"] for f in fields(Rollout) if f.name != "info"}
+    info_prefix = f"{prefix}rollout.info."
+    info = {key.removeprefix(info_prefix): arrays[key] for key in arrays if key.startswith(info_prefix)}
+    rollout = Rollout(**{**named, "info": info})  # type: ignore[arg-type]
     return Play(rollout, arrays[f"{prefix}log_prob"], arrays[f"{prefix}demonstrated_log_prob"])

@@ -205,6 +205,10 @@ class WordReader:
     functions: tuple[Function, ...]  # [E]
     sources: tuple[Function | InfoSource | MemorySource, ...]  # of each signal
 
+    @property
+    def remembers(self) -> bool:
+        return any(isinstance(source, MemorySource) for source in self.sources)
+
     def read(self, rollout: Rollout) -> Events:
         """As if every env began an episode. A balance may have begun earlier here, so only what no beginning explains is refused."""
         return self._read(rollout, self.begin(rollout.envs), whole=False)[0]

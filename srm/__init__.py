@@ -33,6 +33,7 @@ from srm.errors import (
 if TYPE_CHECKING:
     from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, resume, train
     from srm.domains.base import Task
+    from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
     from srm.machine.model import Machine
     from srm.results import RunResult
@@ -56,6 +57,7 @@ __all__ = [
     "Task",
     "TaskError",
     "TrajectoryError",
+    "Vocabulary",
     "check",
     "compare",
     "demonstrations",
@@ -77,6 +79,7 @@ _HOME = {
     "SymbolicReward": "srm.evaluate.wrappers",
     "SymbolicRewardVector": "srm.evaluate.wrappers",
     "Task": "srm.domains.base",
+    "Vocabulary": "srm.domains.words",
 }
 
 

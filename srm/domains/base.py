@@ -5,8 +5,8 @@
     Task          where a task is played, in what words, with which machines, and who can show how it is done
     Domain        all that a domain has to say; everything else in the package asks for it (`srm.domains.registry`)
 
-An event reader is stateless: an event of step t follows from the observation before it, the action, and the observation after it (and
-the poses), so a rollout can be read whole, in pieces, or from a file years later.
+An event of step t follows from the observation before it, the action, the observation after it, and the poses and `info`. So a rollout can be read
+whole, in pieces, or from a file years later. Only a `RememberingReader` looks further back, and it is handed its memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from srm.errors import SettingError, TaskError
 from srm.machine.vocabulary import Vocabulary
@@ -43,6 +43,24 @@ class EventReader(Protocol):
 
     def read(self, rollout: Rollout) -> Events:
         """Every event of every valid step. Steps that are not valid have none."""
+        ...
+
+
+@runtime_checkable
+class RememberingReader(Protocol):
+    """An event reader whose words remember what happened earlier in an episode: who reads successive rollouts carries its memory."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether any word truly does."""
+        ...
+
+    def begin(self, envs: int) -> np.ndarray:
+        """The memory [B, ...] of envs that were just reset."""
+        ...
+
+    def read_on(self, rollout: Rollout, memory: np.ndarray) -> tuple[Events, np.ndarray]:
+        """The next rollout of the same envs, and what they remember after it."""
         ...
 
 

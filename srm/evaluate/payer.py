@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from srm.domains.base import EventReader
+from srm.domains.base import EventReader, RememberingReader
 from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.program import Program
@@ -30,7 +30,10 @@ def read_rollout(
 
 def read_events(event_reader: EventReader, rollout: Rollout) -> Events:
     """What happened in a rollout; what proofs could not rely on is refused."""
-    events = event_reader.read(rollout)
+    return _checked(event_reader, event_reader.read(rollout))
+
+
+def _checked(event_reader: EventReader, events: Events) -> Events:
     if not isinstance(events, Events):
         returned = f"{type(event_reader).__name__}.read returned {type(events).__name__}"
         raise TrajectoryError(f"{returned}; it must return srm.trajectory.Events, as docs/own_task.md shows")
@@ -55,7 +58,7 @@ def _refuse_two_acts(vocabulary: Vocabulary, events: Events) -> None:
         first, second = (vocabulary.events[events.event[i]].name for i in happened[at : at + 2])
         raise TrajectoryError(
             f"step {step[at]} of env {env[at]}: {first} and {second} happen together, but at most one act happens at a "
-            f"step; in the vocabulary {vocabulary.name} declare one of them with `act=False`"
+            f"step; in the vocabulary {vocabulary.name} declare one of them with `act=False` (written as functions: leave it out of `exclusive`)"
         )
 
 
@@ -70,13 +73,22 @@ class OpenPayer:
         self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
         self._rollout: Rollout | None = None
         self._carry: symbolic.Carry | None = None
+        self._memory: np.ndarray | None = None  # of words that remember
 
     def read(self, rollout: Rollout) -> symbolic.Residual:
         """The next rollout; the one that was read last is not read again."""
         if self.residual is None or rollout is not self._rollout:
-            self._rollout, self.events = rollout, read_events(self.event_reader, rollout)
+            self._rollout, self.events = rollout, self._read_on(rollout)
             self.residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
         return self.residual
+
+    def _read_on(self, rollout: Rollout) -> Events:
+        if not isinstance(self.event_reader, RememberingReader):
+            return read_events(self.event_reader, rollout)
+        if self._memory is None:
+            self._memory = self.event_reader.begin(rollout.envs)
+        events, self._memory = self.event_reader.read_on(rollout, self._memory)
+        return _checked(self.event_reader, events)
 
     def pay(self, rollout: Rollout, assignment: batched.Floats) -> batched.Floats:
         """[T, B] under one assignment [H]."""

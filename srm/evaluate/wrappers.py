@@ -29,7 +29,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from srm.domains.base import EventReader
+from srm.domains.base import EventReader, RememberingReader
 from srm.domains.envs import observation_of, pose_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
@@ -58,6 +58,11 @@ class _Judges:
         count: int,
     ) -> None:
         require_words(machine, event_reader.vocabulary)
+        if isinstance(event_reader, RememberingReader) and event_reader.remembers:
+            raise TaskError(
+                f"the words {event_reader.vocabulary.name} remember earlier steps, which a wrapper cannot yet; "
+                "train with `srm train --reward`, or use words without running_max and steps_since"
+            )
         assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
         by_name = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
         self.event_reader = event_reader

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 from srm.errors import MachineError
 
@@ -51,10 +52,19 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Signal:
-    """A real number known at every step, such as a position or a speed."""
+    """A real number known at every step, such as a position or a speed. It never leaves `low`..`high`; None: no bound is known."""
 
     name: str
     meaning: str
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        bounds = [bound for bound in (self.low, self.high) if bound is not None]
+        if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
+            raise MachineError(
+                f"signal {self.name}: low={self.low}, high={self.high}; give two numbers, the lower first"
+            )
 
 
 @dataclass(frozen=True)

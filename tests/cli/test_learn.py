@@ -231,8 +231,8 @@ def test_the_walk_through_a_task_of_ones_own(tmp_path: Path, monkeypatch: pytest
     assert [command[1] for command in commands] == ["check", "demo", "learn", "trace", "demo", "learn", "train"]
     for command in commands:
         assert main(command[1:]) == 0, command
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(code, {})  # written above, not read from anywhere else
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, {})  # written above, not read from anywhere else
     assert main(["trace", "corridor-run/learnt.srm", "mine.npz", "--task", "examples.corridor:TASK"]) == 0
     summary = json.loads((tmp_path / "corridor-run" / "summary.json").read_text())
     assert summary["return"] >= 0.75

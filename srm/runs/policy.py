@@ -16,9 +16,9 @@ from srm.domains.record import play, record
 from srm.domains.tasks import find_task, loaded_task, task_in_file
 from srm.errors import RunError
 from srm.rl.actor import Actor
-from srm.rl.learner import load_weights
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
+from srm.rl.saved import load_weights
 from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations

@@ -54,7 +54,11 @@ def _happens(rng: random.Random) -> str:
 
 
 def _last(rng: random.Random) -> str:
-    return _happens(rng) if rng.random() < 0.8 else f"{rng.choice(WITH_COLOUR)} where place = {rng.choice(WITH_COLOUR)}.place"
+    return (
+        _happens(rng)
+        if rng.random() < 0.8
+        else f"{rng.choice(WITH_COLOUR)} where place = {rng.choice(WITH_COLOUR)}.place"
+    )
 
 
 def _guard(rng: random.Random, depth: int = 2) -> str:
@@ -105,7 +109,9 @@ def machine_text(rng: random.Random) -> str:
     for number in range(rng.randint(0, 2)):
         lines.append(f"constraint c{number}")
         for _ in range(rng.randint(1, 3)):
-            left = rng.choice(("every hole", f"every hole except ?{rng.choice(HOLES)}", _term(rng, "hole", 1), "?a, ?b"))
+            left = rng.choice(
+                ("every hole", f"every hole except ?{rng.choice(HOLES)}", _term(rng, "hole", 1), "?a, ?b")
+            )
             lines.append(f"    {left} {rng.choice(RELATIONS[:3])} {_term(rng, 'hole', 1)}")
     return "\n".join(lines) + "\n"
 
@@ -116,11 +122,12 @@ def rival_text(rng: random.Random) -> str:
     def case() -> str:
         return "&".join("!" * rng.choice((0, 0, 1, 2)) + rng.choice("abcdefg") for _ in range(rng.randint(1, 4)))
 
-    lines = [str(rng.randint(0, 2)), f"[{', '.join(str(rng.randint(2, 9)) for _ in range(rng.randint(0, 3)))}]"]
+    lines = [str(0 if rng.random() < 0.9 else 7), "[3, 4, 5]" if rng.random() < 0.9 else "[]"]
     many = rng.choice((200, 2000)) if rng.random() < 0.02 else 0
     for _ in range(many or rng.randint(1, 8)):
         formula = "|".join(case() for _ in range(rng.choice((1, 1, 2, 4))))
-        pay = rng.choice((rng.choice(NUMBERS), f"-{rng.choice(NUMBERS)}", "", "1, 2"))
-        name = rng.choice(("ConstantRewardFunction",) * 9 + ("RewardControl",))
-        lines.append(f"({rng.randint(0, 3)}, {rng.randint(0, 4)}, '{formula}', {name}({pay}))")
+        pay = rng.choice((_number(rng), f"-{_number(rng)}")) if rng.random() < 0.99 else "1, 2"
+        name = "ConstantRewardFunction" if rng.random() < 0.9 else "RewardControl"
+        lines.append(f"({rng.randint(0, 2)}, {rng.randint(0, 5)}, '{formula}', {name}({pay}))")
+    lines += [f"({state}, 3, 'z', ConstantRewardFunction(1))" for state in range(3)]
     return "\n".join(lines) + "\n"

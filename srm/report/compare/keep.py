@@ -13,11 +13,13 @@ from itertools import chain, count, pairwise
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.files import refuse_link_outside
+from srm.files import MOST_JSON, read_whole, refuse_link_outside
 from srm.report.compare.collect import MeasuredRun, find_runs
 from srm.report.compare.curves import panels
-from srm.report.run.read import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
-from srm.runs.folder import CONFIG, LOG, SUMMARY, write_bytes
+from srm.report.run.read import evenly
+from srm.runs.folder import CHECK, CONFIG, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, write_bytes
+from srm.runs.log import log_lines
+from srm.runs.records import SUITE
 
 SMALL = (CONFIG, SUMMARY, MACHINE, LEARNT, POSTERIOR, CHECK)
 EPISODES = "episodes"
@@ -68,7 +70,10 @@ def _keep_run(run: MeasuredRun, folder: Path) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     refuse_link_outside(source, source.parent)
-    write_bytes(target, source.read_bytes())
+    try:
+        write_bytes(target, read_whole(source, MOST_JSON))
+    except ValueError as problem:
+        raise RunError(f"{source} cannot be kept: {problem}; leave this run out") from None
 
 
 def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:

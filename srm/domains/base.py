@@ -50,11 +50,6 @@ class EventReader(Protocol):
 class RememberingReader(Protocol):
     """An event reader whose words remember what happened earlier in an episode: who reads successive rollouts carries its memory."""
 
-    @property
-    def remembers(self) -> bool:
-        """Whether any word truly does."""
-        ...
-
     def begin(self, envs: int) -> np.ndarray:
         """The memory [B, ...] of envs that were just reset."""
         ...

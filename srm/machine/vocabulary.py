@@ -91,6 +91,9 @@ class Vocabulary:
     attributes: tuple[Attribute, ...] = ()
     signals: tuple[Signal, ...] = ()
     balances: tuple[Balance, ...] = ()
+    exclusive: tuple[
+        tuple[str, ...], ...
+    ] = ()  # groups of events of which at most one happens at a step, beside the acts
 
     def __post_init__(self) -> None:
         for kind, words in (("event", self.events), ("attribute", self.attributes), ("signal", self.signals)):
@@ -108,6 +111,9 @@ class Vocabulary:
             for name in (*balance.plus, *balance.minus):
                 if name not in self.event_index:
                     raise MachineError(f"words {self.name}: a balance speaks of {name}, which is not an event")
+        for name in (name for group in self.exclusive for name in group):
+            if name not in self.event_index:
+                raise MachineError(f"words {self.name}: {name} is said to exclude others, but is not an event")
 
     @cached_property
     def event_index(self) -> dict[str, int]:
@@ -124,6 +130,11 @@ class Vocabulary:
     @property
     def acts(self) -> tuple[str, ...]:
         return tuple(event.name for event in self.events if event.act)
+
+    @cached_property
+    def groups(self) -> tuple[frozenset[str], ...]:
+        """Events of which at most one happens at a step: the acts, and those that are declared exclusive."""
+        return tuple(frozenset(group) for group in (self.acts, *self.exclusive) if len(set(group)) > 1)
 
 
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.

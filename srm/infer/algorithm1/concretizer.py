@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_events, walk_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
@@ -75,7 +76,7 @@ class InferenceProblem:
         seed: int,
     ) -> InferenceProblem:
         demonstrated = demonstrations.as_rollout()
-        events = read_events(event_reader, demonstrated)
+        events = read_events(event_reader, demonstrated, "demonstration")
         return InferenceProblem(
             machine, constraint, event_reader.vocabulary, demonstrated, events, actions, config, seed
         )

@@ -31,14 +31,14 @@ _TRIES = 100  # layouts without a solution are skipped, but not for ever
 Act = Callable[[Sequence[Observations]], int]  # the observations of an episode so far -> what to do
 
 
-def record(task: Task, count: int, seed: int) -> Demonstrations:
-    """`count` episodes in which the task's expert succeeds."""
+def record(task: Task, count: int, seed: int, solved: Callable[[Trajectory], bool] | None = None) -> Demonstrations:
+    """`count` episodes in which the task's expert succeeds, as the task says or as `solved` does."""
     if task.expert is None:
         raise TaskError(f"{task.name} has no expert; import demonstrations with `srm demo import`")
     if count < 1:
         raise TaskError(f"{count} demonstrations of {task.name}: at least one is needed")
     env = task.environment(task.env_id)
-    episodes = list(islice(_solved(env, task, seed), count))
+    episodes = list(islice(_solved(env, task, seed, solved or task.solved), count))
     env.close()
     return Demonstrations(
         task=task.name,
@@ -50,7 +50,9 @@ def record(task: Task, count: int, seed: int) -> Demonstrations:
     )
 
 
-def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Trajectory]]:
+def _solved(
+    env: gymnasium.Env, task: Task, seed: int, solved: Callable[[Trajectory], bool]
+) -> Iterator[tuple[int, Trajectory]]:
     assert task.expert is not None
     rng, missed = stream(seed, "demonstrations"), 0
     while missed < _TRIES:
@@ -62,7 +64,7 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
             missed = 0
             _refuse_unknown_actions(env, task, actions)
             trajectory = play_actions(env, actions, env_seed)
-            if not task.solved(trajectory):
+            if not solved(trajectory):
                 how = "was ended by the task" if trajectory.terminated else "was not ended by the task"
                 raise TaskError(
                     f"{task.env_id}: the expert failed in the environment of seed {env_seed}: its episode of length "

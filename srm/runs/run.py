@@ -21,6 +21,7 @@ from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.tasks import find_task, task_in_file
 from srm.errors import RunError
+from srm.evaluate.success import SuccessReader
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
 from srm.rl.learner import Learner, NotFinite, load_weights
@@ -93,6 +94,7 @@ class Run:
         self._refined: list[str] = list(state.get("refined", []))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._rules = None if machine is None else RuleRates(machine)
+        self._success = SuccessReader(self.task, machine, lambda _: self.source.paid)
         self._goal = settings.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -193,7 +195,7 @@ class Run:
             self.learner.player.envs.close()
 
     def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
-        episodes = book.read(round.rollout)
+        episodes = book.read(round.rollout, self._success.read(round.rollout))
         self._recent.add(episodes)
         if self._rules is not None and self.source.paid is not None:
             self._rules.add(self.source.paid, round.rollout.terminated | round.rollout.truncated)
@@ -327,10 +329,16 @@ def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
     state = checkpoint.state
     try:
         numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "seconds")]
-        past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
+        past = np.array(state.get("recent") or np.zeros((0, 3)), np.float64)
         sentences = all(isinstance(sentence, str) for sentence in state.get("refined", []))
-        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all() and sentences:
+        if (
+            min(numbers) >= 0
+            and max(numbers) < math.inf
+            and np.isfinite(past).all()
+            and sentences
+            and past.shape[1] in (2, 3)
+        ):
             return state
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         pass
     raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")

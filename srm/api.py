@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from srm.domains.base import Task
+from srm.domains.registry import KnownVocabularies
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -43,12 +44,12 @@ Named = str | Path
 
 
 def load(machine: Named, vocabulary: Vocabulary | Task | None = None) -> Machine:
-    """Reads a machine: an `.srm` file, or one of the library by its name. Loading executes nothing.
+    """Reads a machine: an `.srm` file, or one of the library by its name. Nothing in the file is executed.
 
     Args:
         machine: The path of a file, or a name such as `"doorkey"`.
         vocabulary: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
-            `words minigrid`, is checked against that.
+            `words minigrid`, or which an installed package adds, is checked against that.
     """
     return _with_words(machine, vocabulary)[0]
 
@@ -64,7 +65,7 @@ def check(
 
     Args:
         machine: A machine, its file, or its name in the library.
-        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
+        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships or is installed, unless given.
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
     """
@@ -371,13 +372,13 @@ def _config_name(task: Task, given: Task | str) -> str:
 
 def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) -> tuple[Machine, Vocabulary | None]:
     """A machine, checked against its vocabulary where that is known."""
-    given = vocabulary.vocabulary if isinstance(vocabulary, Task) else vocabulary
+    given = getattr(vocabulary, "vocabulary", vocabulary)  # of a task, or of words written as functions
     if not isinstance(given, Vocabulary | None):
         raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):
-        return machine, given or VOCABULARIES.get(machine.words or "")
+        return machine, given or KnownVocabularies().get(machine.words or "")
     read = find_machine(machine)
-    known = given or VOCABULARIES.get(read.words or "")
+    known = given or KnownVocabularies().get(read.words or "")
     return (read if known is None else find_machine(machine, {known.name: known})), known
 
 

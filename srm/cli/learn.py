@@ -95,7 +95,9 @@ class Learn:
             return Run.resume(self.resume, learning.frames, self.task)
         refuse_idle_task(self.task)
         if not learning.task:
-            raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
+            raise RunError(
+                "name the task to learn (`srm tasks` lists them; your own is PACKAGE.MODULE:NAME), or --resume RUN"
+            )
         return Run.begin(learning, self.out or _folder(learning))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.domains.registry import MODULES, domain_named, domains
+from srm.domains.registry import KnownVocabularies
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Vocabulary
@@ -34,8 +34,9 @@ class Check:
     """another machine: say whether both always pay the same, instead of all other questions"""
     forbid_farming: bool = False
     """print the atoms under which no loop can be repeated without end for gain, instead of the report"""
-    words: str | None = None
-    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless given"""
+    words: Annotated[str | None, tyro.conf.arg(aliases=["--task"], metavar="VOCABULARY|TASK")] = None
+    """the vocabulary: its name, a task of your own that has it (PACKAGE.MODULE:NAME, whose code runs), or none; the one that the file names unless given,
+    if it ships or an installed package adds it"""
     json: bool = False
     """print the report as JSON"""
     strict: bool = False
@@ -47,7 +48,7 @@ class Check:
         if self.forbid_farming and self.against is not None:
             raise SrmError("--forbid-farming and --against ask different questions; give one of them")
         vocabulary = self._words()
-        named = None if self.words else {domain.vocabulary.name: domain.vocabulary for domain in domains()}
+        named = None if self.words else KnownVocabularies()
         machine = find_machine(self.file, named)
         used = vocabulary if named is None or machine.words is None else named[machine.words]
         if self.forbid_farming:
@@ -63,16 +64,7 @@ class Check:
         """The vocabulary that the flag names."""
         if self.words is None or self.words == "none":
             return None
-        domain = domain_named(self.words)
-        if domain is not None:
-            return domain.vocabulary
-        if ":" in self.words:
-            from srm.domains.tasks import find_task
-
-            return find_task(self.words).vocabulary
-        known = [*MODULES, "none"]
-        hint = near(self.words, known) or f"; give {', '.join(known[:-1])} or none"
-        raise TaskError(f"there is no vocabulary {self.words}{hint}")
+        return find_words(self.words)
 
     def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms
@@ -95,6 +87,18 @@ class Check:
         from srm.machine.checks.core.terminal import print_report
 
         print_report(report, Console())
+
+
+def find_words(name: str) -> Vocabulary:
+    """A vocabulary by its name, or by that of a task which has it."""
+    known = KnownVocabularies()
+    if name in known:
+        return known[name]
+    from srm.domains.tasks import FAMILIES, OWN, find_task
+
+    if ":" in name or name in FAMILIES:
+        return find_task(name).vocabulary
+    raise TaskError(f"there is no vocabulary {name}{near(name, known) or f'; {OWN}'}")
 
 
 @dataclass(frozen=True)

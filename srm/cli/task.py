@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from srm.cli.machine import find_words
 from srm.domains.base import Task
-from srm.domains.registry import DEFAULT, MODULES, domain_named, domain_of, domains
+from srm.domains.registry import DEFAULT, domain_of, domains
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
-from srm.errors import DemonstrationError, SettingError, TaskError, near
-from srm.machine.vocabulary import Balance, Vocabulary
+from srm.errors import DemonstrationError, SettingError, TaskError
+from srm.installed import Addition, additions
+from srm.machine.vocabulary import Balance, Signal, Vocabulary
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
 
 if TYPE_CHECKING:
@@ -31,20 +33,11 @@ Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 @dataclass(frozen=True)
 class WordsOf:
     vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = DEFAULT
-    """a vocabulary, or a task of your own (PACKAGE.MODULE:NAME)"""
+    """a vocabulary, or a task that has it; one of your own is named PACKAGE.MODULE:NAME"""
 
     def run(self) -> int:
-        print(tell_words(self._words()))
+        print(tell_words(find_words(self.vocabulary)))
         return 0
-
-    def _words(self) -> Vocabulary:
-        domain = domain_named(self.vocabulary)
-        if domain is not None:
-            return domain.vocabulary
-        if ":" in self.vocabulary or self.vocabulary in FAMILIES:
-            return find_task(self.vocabulary).vocabulary
-        hint = near(self.vocabulary, MODULES) or f"; {DEFAULT} is one"
-        raise TaskError(f"there is no vocabulary {self.vocabulary}{hint}")
 
 
 def tell_words(vocabulary: Vocabulary) -> str:
@@ -59,10 +52,18 @@ def tell_words(vocabulary: Vocabulary) -> str:
         lines.append(f"  {attribute.name:<15} {attribute.meaning}: {values}")
     if vocabulary.signals:
         lines.append("signals")
-        lines += [f"  {signal.name:<15} {signal.meaning}" for signal in vocabulary.signals]
-    lines += ["known of every episode", "  at most one act happens at a step"]
-    lines += [f"  {_tell_balance(balance)}" for balance in vocabulary.balances]
-    return "\n".join(lines)
+        lines += [f"  {signal.name:<15} {signal.meaning}{_tell_range(signal)}" for signal in vocabulary.signals]
+    known = ["at most one act happens at a step"] if len(vocabulary.acts) > 1 else []
+    known += [f"at most one of {', '.join(group)} happens at a step" for group in vocabulary.exclusive]
+    known += [_tell_balance(balance) for balance in vocabulary.balances]
+    return "\n".join([*lines, *(["known of every episode"] if known else []), *(f"  {fact}" for fact in known)])
+
+
+def _tell_range(signal: Signal) -> str:
+    if signal.low is None and signal.high is None:
+        return ""
+    low, high = ("" if bound is None else f"{bound:g}" for bound in (signal.low, signal.high))
+    return f": {low} .. {high}" if low and high else f": {low} or more" if low else f": {high} or less"
 
 
 def _tell_balance(balance: Balance) -> str:
@@ -74,8 +75,13 @@ def _tell_balance(balance: Balance) -> str:
 @dataclass(frozen=True)
 class Tasks:
     def run(self) -> int:
-        print("\n\n".join(tell_task(task) for task in FAMILIES.values()))
+        print("\n\n".join([*map(tell_task, FAMILIES.values()), *map(_tell_addition, additions().values())]))
         return 0
+
+
+def _tell_addition(addition: Addition) -> str:
+    """Nothing is imported for a list: what it is shows when it is named."""
+    return f"{addition.name}: of the package {addition.package} ({addition.entry.value})"
 
 
 def tell_task(task: Task) -> str:
@@ -98,7 +104,7 @@ def tell_task(task: Task) -> str:
 @dataclass(frozen=True)
 class Demo:
     task: Positional[TaskName]
-    """a task, or one of its environments: doorkey, DoorKey-16x16, ..."""
+    """a task, or one of its environments: doorkey, DoorKey-16x16, ...; your own as PACKAGE.MODULE:NAME"""
     number: Annotated[int, arg(aliases=["-n"])] = 10
     """how many demonstrations"""
     seed: int = 0
@@ -158,7 +164,7 @@ class DemoShow:
     output: Output = None
     """write a .gif of every step, or a .png of the steps at which something happens"""
     task: TaskName | None = None
-    """the task they are of, when it is one of your own"""
+    """the task they are of, when it is one of your own: PACKAGE.MODULE:NAME"""
     pause: float = 0.15
     """seconds a step takes"""
 
@@ -220,7 +226,7 @@ class DemoImport:
     dataset: Positional[Dataset]
     """a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
     task: TaskName
-    """the task it shows"""
+    """the task it shows; your own as PACKAGE.MODULE:NAME"""
     output: Output = None
     """where to write the demonstrations; by default the task's name with .npz"""
 

@@ -36,6 +36,7 @@ from srm.domains.registry import domain_named, domain_of
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.files import write_whole
+from srm.installed import additions
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
@@ -96,11 +97,11 @@ def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
         task = find_task(name)
         return load(path, task), task
     demos = load(path)
-    if demos.task not in FAMILIES:
-        raise TaskError(
-            f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
-        )
-    return demos, FAMILIES[demos.task]
+    if demos.task in FAMILIES:
+        return demos, FAMILIES[demos.task]
+    if demos.task in additions():
+        return demos, find_task(demos.task)
+    raise TaskError(f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME")
 
 
 def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:

@@ -18,7 +18,7 @@ from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import Form, expand
 from srm.machine.holes import Constraint, Hole, LinearRow, Within
 from srm.machine.terms import Guard, Happens, Number, Term, events_of
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import Vocabulary, find_vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -264,12 +264,12 @@ class Machine:
     def check(self, vocabulary: Vocabulary | None = None, constraint: str | None = None) -> Report:
         """What can be proved about the machine before any training: `print` it, or let a notebook show it.
 
-        `vocabulary`: the vocabulary it is written in; the one it names, where that ships, unless given.
+        `vocabulary`: the vocabulary it is written in; the one it names, where that ships or is installed, unless given.
         `constraint`: the name of the one to assume, or "none"; its first unless given.
         """
         from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
 
-        return check(self, vocabulary or VOCABULARIES.get(self.words or ""), constraint)
+        return check(self, vocabulary or find_vocabulary(self.words), constraint)
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

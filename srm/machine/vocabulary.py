@@ -12,6 +12,7 @@ from functools import cached_property
 from math import isfinite
 
 from srm.errors import MachineError
+from srm.installed import additions
 
 NOTHING = -1  # an attribute that an occurrence does not have: the colour of a box that held no key
 _STRIDE = 1 << 15
@@ -139,3 +140,21 @@ class Vocabulary:
 
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
 VOCABULARIES: dict[str, Vocabulary] = {}
+
+
+def find_vocabulary(name: str | None) -> Vocabulary | None:
+    """One that ships, or that an installed package adds."""
+    if name is None or name in VOCABULARIES:
+        return VOCABULARIES.get(name or "")
+    addition = additions().get(name)
+    if addition is None:
+        return None
+    loaded = addition.load()
+    vocabulary = getattr(loaded, "vocabulary", loaded)  # a task has one, and words written as functions make one
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.name != name:
+        what = f"the words {vocabulary.name}" if isinstance(vocabulary, Vocabulary) else type(loaded).__name__
+        raise MachineError(
+            f"{addition.entry.value} of the package {addition.package} adds {what} under the name {name}; "
+            "it must be a Vocabulary of that name, or a task in its words"
+        )
+    return vocabulary

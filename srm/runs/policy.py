@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import torch
 from torch import Tensor
 
@@ -14,7 +15,7 @@ from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import play, record
 from srm.domains.tasks import find_task, loaded_task, task_in_file
-from srm.errors import RunError
+from srm.errors import RunError, TaskError
 from srm.evaluate.success import solved
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
@@ -44,7 +45,12 @@ class Trained:
         """Where the policy can be tried: where it was trained, or another environment of the same task."""
         if name is None:
             return task_in_file(self.task, self.folder, self.given)
-        task = find_task(name)
+        try:
+            task = find_task(name)
+        except TaskError:
+            if name not in gymnasium.registry:
+                raise
+            return replace(task_in_file(self.task, self.folder, self.given), env_id=name)
         self.refuse_other(task, name)
         return task
 

@@ -6,7 +6,8 @@ import sys
 import textwrap
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +16,15 @@ from tyro.conf import Positional, arg
 from srm.cli.machine import find_words
 from srm.domains.base import Task
 from srm.domains.registry import DEFAULT, domain_of, domains
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, import_own, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError
 from srm.installed import Addition, additions
+from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Balance, Signal, Vocabulary
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
 
 if TYPE_CHECKING:
+    from srm.machine.model import Machine
     from srm.trajectory import Demonstrations
 
 TaskName = Annotated[str, arg(metavar="TASK")]
@@ -113,22 +116,29 @@ class Demo:
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
     """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
+    expert: Annotated[str | None, arg(metavar="MODULE:NAME")] = None
+    """who shows how it is done, in place of the task's expert: a function plan(env), act(observation) or act(env, observation), or a class that is made
+    anew for every episode; naming it runs its code"""
     habit: Annotated[str | None, arg(metavar="HABIT")] = None
     """give MiniGrid's expert a habit: it closes every door behind itself (closes_doors), drops a key it has just taken and
     takes it again (redrops_key), or takes the used key once more (retakes_used_key)"""
     noise: float = 0.0
-    """share of the actions of MiniGrid's expert that are random; it plans again after each"""
+    """share of the expert's actions that are random. MiniGrid's expert plans again after each; any other must be act(observation), and episodes that
+    fail are left out"""
 
     def __post_init__(self) -> None:
         SHARE_BELOW_ONE.refuse_outside(self, "--", "noise")
-        if self.from_run is not None and (self.habit is not None or self.noise > 0):
+        if self.from_run is not None and (self.habit is not None or self.noise > 0 or self.expert is not None):
             raise SettingError(
-                "--habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
+                "--expert, --habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
             )
+        if self.expert is not None and self.habit is not None:
+            raise SettingError("--habit is of MiniGrid's expert, --expert shows another; leave one of them out")
 
     def run(self) -> int:
         from srm.domains.envs import stepper_of
         from srm.domains.record import record
+        from srm.evaluate.success import solved
         from srm.runs.origin import envs_line
 
         task = find_task(self.task)
@@ -137,21 +147,37 @@ class Demo:
             from srm.runs.policy import record_policy
 
             recorded = record_policy(self.task, self.from_run, self.number, self.seed)
-        elif self.habit is not None or self.noise > 0:
+        elif self.expert is None and (self.habit is not None or (self.noise > 0 and _has_planner(task))):
             recorded = _record_with(task, self.number, self.seed, self.habit, self.noise)
         else:
-            recorded = record(task, self.number, self.seed)
+            shown = task
+            if self.expert is not None:
+                shown = replace(task, expert=import_own(self.expert, "expert", "an expert"))
+            judge = partial(solved, task, machine=_own_machine(task))
+            recorded = record(shown, self.number, self.seed, judge, noise=self.noise, report=print)
         with closing(task.environment(task.env_id)) as env:
             print(envs_line(task.env_id, stepper_of(env)))
         _write(recorded, path)
         return 0
 
 
+def _has_planner(task: Task) -> bool:
+    domain = domain_of(task.vocabulary)
+    return domain is not None and domain.record_with is not None
+
+
+def _own_machine(task: Task) -> Machine | None:
+    """The first that the task names: it may say what success is."""
+    if task.success is not None or not task.machines:
+        return None
+    return find_machine(task.machines[0], {task.vocabulary.name: task.vocabulary})
+
+
 def _record_with(task: Task, count: int, seed: int, habit: str | None, noise: float) -> Demonstrations:
     domain = domain_of(task.vocabulary)
     if domain is None or domain.record_with is None:
         planners = " and ".join(f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
-        raise TaskError(f"{task.name}: habits and noise are of {planners} planner; record it without them")
+        raise TaskError(f"{task.name}: habits are of {planners} planner; record it without them")
     return domain.record_with(task, count, seed, habit=habit, noise=noise)
 
 
@@ -197,6 +223,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     from rich.live import Live
 
     from srm.domains.captions import action_name, captions
+    from srm.evaluate.success import solved
 
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
@@ -204,7 +231,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
         f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
-    outcome = "solved" if task.solved(trajectory) else "not solved"
+    outcome = "solved" if solved(task, trajectory, _own_machine(task)) else "not solved"
     seed = demonstrations.seeds[episode]
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")

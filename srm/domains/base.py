@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from srm.trajectory import Demonstrations, Events, Numbers, Observations, Rollout, Trajectory
 
 Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
-Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
+Expert = Callable[..., Any]  # plan(env), act(observation), ...: see `srm.domains.experts`
 
 
 class EventReader(Protocol):

@@ -96,18 +96,23 @@ def loaded_task(name: str) -> Task | None:
 
 
 def _own_task(name: str) -> Task:
+    task: Task = import_own(name, "task", "a Task")
+    refuse_no_task(task, f"task {name}")
+    return task
+
+
+def import_own(name: str, kind: str, expected: str) -> Any:
+    """What the user names as PACKAGE.MODULE:NAME: its code runs. `expected` is what it should be."""
     module, _, attribute = name.partition(":")
     sys.path.insert(0, os.getcwd())  # the user's own code, named by the user, found where the user stands
-    expected = "it is PACKAGE.MODULE:NAME of a Task that can be imported"
+    expected = f"it is PACKAGE.MODULE:NAME of {expected} that can be imported"
     try:
         home = import_module(module)
     except Exception as error:  # whatever the user's module does when it is imported
         absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
         if absent or not module:
-            raise TaskError(f"task {name}: {error}; {expected}") from error
-        raise TaskError(f"task {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
+            raise TaskError(f"{kind} {name}: {error}; {expected}") from error
+        raise TaskError(f"{kind} {name}: importing {module} raises {type(error).__name__}: {error}; mend it") from error
     if not hasattr(home, attribute):
-        raise TaskError(f"task {name}: module {module} has no attribute '{attribute}'; {expected}")
-    task: Task = getattr(home, attribute)
-    refuse_no_task(task, f"task {name}")
-    return task
+        raise TaskError(f"{kind} {name}: module {module} has no attribute '{attribute}'; {expected}")
+    return getattr(home, attribute)

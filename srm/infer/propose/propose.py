@@ -1,6 +1,6 @@
-"""From a reading to a machine that is proved: the richest sketch that `srm check` has nothing to say against.
+"""From a account to a machine that is proved: the richest sketch that `srm check` has nothing to say against.
 
-    reading -> structure -> sketch -> text -> machine -> checks
+    account -> structure -> sketch -> text -> machine -> checks
                               ^------- less ------|
 
 Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from srm.errors import DemonstrationError
-from srm.infer.propose.reading import Reading
+from srm.infer.propose.reading import Account
 from srm.infer.propose.sketch import AtomPlan, Options, Sketch, draw_sketch
 from srm.infer.propose.stages import find_again
 from srm.infer.propose.structure import Structure, find_structure, of_all
@@ -30,7 +30,7 @@ class Proposal:
     machine: Machine  # with its holes open
     text: str  # of the machine, with comments
     explanation: str  # what was considered, and why it was left out
-    reading: Reading
+    account: Account
     structure: Structure
     report: Report  # of the checks: no errors, no warnings
 
@@ -43,44 +43,44 @@ class Proposal:
         return self.text
 
 
-def propose_machine(reading: Reading, task: str, env_id: str) -> Proposal:
+def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
     """The machine for a task, from what was demonstrated in an environment."""
-    refuse_nothing(reading)
-    structure = find_structure(reading)
-    wording = {event.name: Wording(event.name, event.act) for event in reading.vocabulary.events}
+    refuse_nothing(account)
+    structure = find_structure(account)
+    wording = {event.name: Wording(event.name, event.act) for event in account.vocabulary.events}
     if not structure.ways[0].skeleton:
         raise DemonstrationError(
-            f"the {of_all(len(reading.solved), len(reading.solved))} of {task} that solve it have no event in common that would be a "
+            f"the {of_all(len(account.solved), len(account.solved))} of {task} that solve it have no event in common that would be a "
             "milestone; record more of them, or give the vocabulary words for what they do"
         )
-    heading = _heading(reading, structure, task, env_id)
+    heading = _heading(account, structure, task, env_id)
     remarks = [*structure.remarks]
-    for options in _ladder(structure, reading):
-        sketch = draw_sketch(structure, reading.vocabulary, options)
-        proved = _prove(sketch, f"{task}_proposed", wording, heading, reading)
+    for options in _ladder(structure, account):
+        sketch = draw_sketch(structure, account.vocabulary, options)
+        proved = _prove(sketch, f"{task}_proposed", wording, heading, account)
         if proved is not None:
             text, machine, report = proved
-            return Proposal(machine, text, "\n".join(remarks) + "\n", reading, structure, report)
+            return Proposal(machine, text, "\n".join(remarks) + "\n", account, structure, report)
         remarks.append(f"{options}: could not be proved, so the machine does with less")
     raise AssertionError("a machine without loops was not proved")
 
 
-def refuse_nothing(reading: Reading) -> None:
+def refuse_nothing(account: Account) -> None:
     """Too little to go by gets a sentence."""
-    total = len(reading.stories)
-    if not reading.solved:
+    total = len(account.stories)
+    if not account.solved:
         raise DemonstrationError(
             f"none of {total} demonstrations solves the task, so nothing says what it is about; record some that do"
         )
-    if not any(story.occurrences for story in reading.solved) and not reading.vocabulary.signals:
+    if not any(story.occurrences for story in account.solved) and not account.vocabulary.signals:
         raise DemonstrationError(
-            f"no event of the vocabulary {reading.vocabulary.name} happens in the demonstrations; use the task's own vocabulary, "
+            f"no event of the vocabulary {account.vocabulary.name} happens in the demonstrations; use the task's own vocabulary, "
             "or add words for what they do"
         )
 
 
-def _heading(reading: Reading, structure: Structure, task: str, env_id: str) -> list[str]:
-    solved, total = len(reading.solved), len(reading.stories)
+def _heading(account: Account, structure: Structure, task: str, env_id: str) -> list[str]:
+    solved, total = len(account.solved), len(account.stories)
     which = "" if solved == total else f", {solved} of which solve it"
     ways = [", ".join(way.skeleton) for way in structure.ways]
     return [
@@ -89,9 +89,9 @@ def _heading(reading: Reading, structure: Structure, task: str, env_id: str) -> 
     ]
 
 
-def _ladder(structure: Structure, reading: Reading) -> Iterator[Options]:
+def _ladder(structure: Structure, account: Account) -> Iterator[Options]:
     """What a sketch may use, less and less."""
-    again = tuple(find_again(way, reading.vocabulary) for way in structure.ways)
+    again = tuple(find_again(way, account.vocabulary) for way in structure.ways)
     never = tuple(None for _ in structure.ways)
     for places in dict.fromkeys((again, never)):
         full = Options(places)
@@ -99,10 +99,10 @@ def _ladder(structure: Structure, reading: Reading) -> Iterator[Options]:
 
 
 def _prove(
-    sketch: Sketch, name: str, wording: Mapping[str, Wording], heading: list[str], reading: Reading
+    sketch: Sketch, name: str, wording: Mapping[str, Wording], heading: list[str], account: Account
 ) -> tuple[str, Machine, Report] | None:
     """The text with the atoms against farming, if nothing is left to warn of."""
-    vocabulary = reading.vocabulary
+    vocabulary = account.vocabulary
     known = {vocabulary.name: vocabulary}
     machine = parse(sketch_text(sketch, name, vocabulary.name, wording, heading), known)
     forbidden = forbid_farming(machine, vocabulary, machine.constraint())

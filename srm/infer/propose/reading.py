@@ -1,7 +1,7 @@
 """Demonstrations and play as stories: what happened in each episode, in order, in the words of the vocabulary.
 
     rollout -> stories          T steps, B envs -> one Story for each episode
-    stories -> Reading          with how often each event happens at a step, of the demonstrations and of play
+    stories -> Account          with how often each event happens at a step, of the demonstrations and of play
 
 An event that holds for a while (`see_target`) is one occurrence, at the step where it begins. The share of steps counts every step.
 """
@@ -61,7 +61,7 @@ class Played:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Account:
     """All that a proposal is made from."""
 
     vocabulary: Vocabulary
@@ -81,9 +81,9 @@ def read_demonstrations(
     solved: Callable[[Trajectory], bool],
     random: Rollout | None = None,
     runs: Sequence[Rollout] = (),
-) -> Reading:
+) -> Account:
     episodes = _read(demonstrations.as_rollout(), event_reader, [solved(t) for t in demonstrations.trajectories])
-    return Reading(
+    return Account(
         event_reader.vocabulary,
         episodes.stories,
         episodes.shares,

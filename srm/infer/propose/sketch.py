@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from srm.infer.propose.facts import undoers
-from srm.infer.propose.stages import DONE, Route, find_routes, stages_of
+from srm.infer.propose.stages import DONE, Waypoint, find_waypoints, stages_of
 from srm.infer.propose.structure import Beside, Structure, of_all
 from srm.machine.vocabulary import Vocabulary
 
@@ -82,10 +82,10 @@ def draw_sketch(structure: Structure, vocabulary: Vocabulary, options: Options) 
     futures = [stages_of(way, again) for way, again in zip(structure.ways, options.again, strict=True)]
     end = structure.end or structure.ways[0].skeleton[-1]
     total = sum(len(way.numbers) for way in structure.ways)
-    routes = find_routes(futures)
+    waypoints = find_waypoints(futures)
     writer = _Writer(vocabulary, options, end, total)
-    nodes = tuple(NodePlan(route.name, tuple(writer.rules(route))) for route in routes)
-    return Sketch(nodes, tuple(_atoms(routes, nodes, end)), end)
+    nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
+    return Sketch(nodes, tuple(_atoms(waypoints, nodes, end)), end)
 
 
 def reward(event: str) -> HolePlan:
@@ -103,65 +103,65 @@ class _Writer:
     end: str
     total: int  # demonstrations that solve the task
 
-    def rules(self, route: Route) -> Iterator[RulePlan]:
+    def rules(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What has precedence comes first."""
         events: set[str] = set()
         for rule in (
-            *self._early_end(route),
-            *self._closers(route),
-            *self._again(route),
-            *self._besides(route),
-            *self._undoing(route),
+            *self._early_end(waypoint),
+            *self._closers(waypoint),
+            *self._again(waypoint),
+            *self._besides(waypoint),
+            *self._undoing(waypoint),
         ):
             if rule.event not in events:
                 events.add(rule.event)
                 yield rule
 
-    def _early_end(self, route: Route) -> Iterator[RulePlan]:
-        if self.end not in route.targets:
+    def _early_end(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        if self.end not in waypoint.targets:
             yield RulePlan(self.end, reward(self.end), DONE, "solved, whatever was left out")
 
-    def _closers(self, route: Route) -> Iterator[RulePlan]:
-        for stage in route.stages:
-            target = route.targets[stage.closer]
+    def _closers(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
+            target = waypoint.targets[stage.closer]
             following = "" if target == DONE else f", {target.replace('_', ' ', 1)}"
             ends = "ends " if stage.closer == self.end else "in "
             reason = f"{ends}{of_all(stage.stories, self.total)}{following}"
             yield RulePlan(stage.closer, reward(stage.closer), target, reason)
 
-    def _again(self, route: Route) -> Iterator[RulePlan]:
-        for stage in route.stages:
+    def _again(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
             if stage.again:
                 seen = of_all(stage.again.stories, self.total)
                 reason = f"in {seen}; may have to be done again, until {stage.closer}"
                 yield RulePlan(stage.again.event, reward(stage.again.event), None, reason)
 
-    def _besides(self, route: Route) -> Iterator[RulePlan]:
-        for stage in route.stages:
+    def _besides(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
             before = stage.again.event if stage.again else stage.closer
             for beside in stage.besides:
                 limit, often = _limit(beside)
                 counter = CounterPlan(
-                    beside.event, None if stage.again else route.name, stage.again.event if stage.again else None
+                    beside.event, None if stage.again else waypoint.name, stage.again.event if stage.again else None
                 )
                 reason = f"in {of_all(beside.stories, self.total)}{often}, before {before}"
                 yield RulePlan(beside.event, reward(beside.event), None, reason, counter, limit)
 
-    def _undoing(self, route: Route) -> Iterator[RulePlan]:
+    def _undoing(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
         if not self.options.undo:
             return
-        here = [stage.again.event for stage in route.stages if stage.again]
-        here += [beside.event for stage in route.stages for beside in stage.besides]
+        here = [stage.again.event for stage in waypoint.stages if stage.again]
+        here += [beside.event for stage in waypoint.stages for beside in stage.besides]
         for event in here:
             for undoer in undoers(event, self.vocabulary):
-                if undoer not in route.ahead:
+                if undoer not in waypoint.ahead:
                     yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
-        if route.before is None:
+        if waypoint.before is None:
             return
-        name, event = route.before
+        name, event = waypoint.before
         for undoer in undoers(event, self.vocabulary):
-            if undoer not in route.ahead:
+            if undoer not in waypoint.ahead:
                 target = name if self.options.back else None
                 yield RulePlan(undoer, cost(event), target, f"undoes {event}, and nothing later needs it")
 
@@ -174,14 +174,14 @@ def _limit(beside: Beside) -> tuple[int | HolePlan, str]:
     return HolePlan(f"{beside.event}_times", least, most, whole=True), f", {least} to {most} times"
 
 
-def _atoms(routes: Sequence[Route], nodes: Sequence[NodePlan], end: str) -> Iterator[AtomPlan]:
+def _atoms(waypoints: Sequence[Waypoint], nodes: Sequence[NodePlan], end: str) -> Iterator[AtomPlan]:
     """What any reading of the demonstrations should keep: the end is worth most, and no stretch more than what it leads to."""
     limits = {rule.limit.name for node in nodes for rule in node.rules if isinstance(rule.limit, HolePlan)}
     paid = {rule.hole.name for node in nodes for rule in node.rules}
     if len(paid) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
         yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
-    for stage in dict.fromkeys(stage for route in routes for stage in route.stages if stage.again):
+    for stage in dict.fromkeys(stage for waypoint in waypoints for stage in waypoint.stages if stage.again):
         assert stage.again is not None
         again = stage.again.event
         leading = " + ".join(f"?{beside.event}" for beside in stage.besides)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from srm.infer.propose.facts import happens_again
-from srm.infer.propose.structure import Beside, Link, Way
+from srm.infer.propose.structure import Beside, Milestone, Way
 from srm.machine.vocabulary import Vocabulary
 
 DONE = "done"
@@ -26,7 +26,7 @@ class Stage:
     closer: str
     stories: int
     besides: tuple[Beside, ...] = ()
-    again: Link | None = None  # the milestone that may be passed several times before the closer comes
+    again: Milestone | None = None  # the milestone that may be passed several times before the closer comes
 
 
 Future = tuple[Stage, ...]
@@ -34,7 +34,7 @@ Place = frozenset[Future]
 
 
 @dataclass(frozen=True)
-class Route:
+class Waypoint:
     """A place with its name, where each closer leads, and the only place and milestone that lead here, if there is one."""
 
     name: str
@@ -76,7 +76,7 @@ def stages_of(way: Way, again: int | None) -> Future:
     return (start, *(Stage(link.event, link.stories, link.besides) for link in later))
 
 
-def find_routes(futures: Sequence[Future]) -> tuple[Route, ...]:
+def find_waypoints(futures: Sequence[Future]) -> tuple[Waypoint, ...]:
     """Every place that can be reached, the start first."""
     start: Place = frozenset(futures)
     names = {start: _name(start, ())}
@@ -97,7 +97,7 @@ def find_routes(futures: Sequence[Future]) -> tuple[Route, ...]:
             targets[place][closer] = names[following]
             entries[following].append((names[place], closer))
     return tuple(
-        Route(names[place], place, targets[place], entries[place][0] if len(entries[place]) == 1 else None)
+        Waypoint(names[place], place, targets[place], entries[place][0] if len(entries[place]) == 1 else None)
         for place in queue
     )
 

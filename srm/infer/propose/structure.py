@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from srm.infer.propose.facts import undoers, without_detours
-from srm.infer.propose.reading import Reading, Story
+from srm.infer.propose.reading import Account, Story
 from srm.machine.vocabulary import Vocabulary
 
 ODD = 0.1  # the share of stories that may disagree
@@ -34,7 +34,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Link:
+class Milestone:
     """A milestone, and what happens between it and the one before."""
 
     event: str
@@ -52,12 +52,12 @@ class Way:
     undoing: Mapping[str, tuple[str, ...]]  # what undoes each event
     lasting: frozenset[str]  # events that hold for a while, and are reached only once
 
-    def links(self, places: Sequence[int]) -> tuple[Link, ...]:
+    def links(self, places: Sequence[int]) -> tuple[Milestone, ...]:
         """The milestones at these places of the skeleton."""
         events = tuple(self.skeleton[place] for place in places)
         matches = [match for sequence in self.sequences if (match := _match(events, sequence)) is not None]
         return tuple(
-            Link(event, len(matches), tuple(self._besides([match[k] for match in matches], events, k)))
+            Milestone(event, len(matches), tuple(self._besides([match[k] for match in matches], events, k)))
             for k, event in enumerate(events)
         )
 
@@ -106,9 +106,9 @@ def needed(count: int) -> int:
     return count - int(count * ODD)
 
 
-def find_structure(reading: Reading) -> Structure:
-    vocabulary, stories = reading.vocabulary, reading.solved
-    meaningful, remarks = _meaningful(reading)
+def find_structure(account: Account) -> Structure:
+    vocabulary, stories = account.vocabulary, account.solved
+    meaningful, remarks = _meaningful(account)
     plain = [_plain(story, meaningful, vocabulary) for story in stories]
     common = _common(plain)
     plain = [_without_undone(events, common, vocabulary) for events in plain]
@@ -121,16 +121,16 @@ def find_structure(reading: Reading) -> Structure:
 # Which events matter
 
 
-def _meaningful(reading: Reading) -> tuple[frozenset[str], list[str]]:
+def _meaningful(account: Account) -> tuple[frozenset[str], list[str]]:
     """The events that may be milestones, and why others are not."""
-    stories = reading.solved
+    stories = account.solved
     events, remarks = [], []
-    for event in reading.vocabulary.events:
+    for event in account.vocabulary.events:
         name = event.name
         having = sum(name in story.names for story in stories)
         first = sum(any(o.event == name and o.step == 0 for o in story.occurrences) for story in stories)
-        share = reading.shares[name]
-        played = reading.random.shares[name] if reading.random else 0.0
+        share = account.shares[name]
+        played = account.random.shares[name] if account.random else 0.0
         if not having:
             why = "in no demonstration" + (f", {100 * played:.1f} % of the steps of random play" if played else "")
         elif share > CONSTANT:

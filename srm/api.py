@@ -24,7 +24,7 @@ from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from srm.infer.propose.propose import Proposal
@@ -409,9 +409,9 @@ def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) 
     if not isinstance(given, Vocabulary | None):
         raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):
-        return machine, given or VOCABULARIES.get(machine.words or "")
+        return machine, given or machine.own_vocabulary
     read = find_machine(machine)
-    known = given or VOCABULARIES.get(read.words or "")
+    known = given or read.own_vocabulary
     return (read if known is None else find_machine(machine, {known.name: known})), known
 
 
@@ -436,7 +436,7 @@ def _demos(task: Task, given: Demonstrations | Named | None, count: int | None) 
 
     if not isinstance(given, Demonstrations):
         return _first(demos.load(demos.shipped(task) if given is None else demos.find_file(Path(given)), task), count)
-    if given.task != task.name:
+    if not demos.shows(given, task):
         raise DemonstrationError(f"the demonstrations show the task {given.task}, not {task.name}")
     return _first(given, count)
 

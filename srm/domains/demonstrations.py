@@ -37,6 +37,7 @@ from srm.domains.spaces import describe
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
 from srm.files import write_whole
+from srm.machine.vocabulary import INFO
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
@@ -102,6 +103,11 @@ def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
             f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
         )
     return demos, FAMILIES[demos.task]
+
+
+def shows(demos: Demonstrations, task: Task) -> bool:
+    """Whether they are of the task. Words that are numbers of `info` can be read in whatever was recorded in their environment."""
+    return demos.task == task.name or (task.vocabulary.name == INFO and demos.env_id == task.env_id)
 
 
 def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:
@@ -174,7 +180,7 @@ def load(path: Path, task: Task | None = None) -> Demonstrations:
         _check_ranges(demonstrations)
     except (TrajectoryError, ValueError, TypeError) as error:
         raise DemonstrationError(f"{path}: {error}; {_AGAIN}") from error
-    if task is not None and demonstrations.task != task.name:
+    if task is not None and not shows(demonstrations, task):
         raise DemonstrationError(
             f"{path}: shows the task {demonstrations.task}, not {task.name}; "
             f"`srm demo {task.name} -o FILE` records what is needed"

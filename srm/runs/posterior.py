@@ -23,6 +23,7 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
+from srm.domains.info import task_of
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
@@ -152,10 +153,12 @@ def _task_of(settings: Inference) -> Task:
     """The task of a machine."""
     if settings.task is not None:
         return find_task(settings.task)
+    machine = find_machine(settings.subject)
+    if machine.info is not None:
+        return task_of(machine, settings.subject)
     if settings.demos is not None:
         demonstrations, family = demos.load_with_task(settings.demos, None)
         return find_task(demonstrations.env_id) if demonstrations.env_id in ENVIRONMENTS[family.name] else family
-    machine = find_machine(settings.subject)
     for task in FAMILIES.values():
         if machine.name in task.machines:
             return task

@@ -50,7 +50,7 @@ class Check:
         vocabulary = self._words()
         named = None if self.words else KnownVocabularies()
         machine = find_machine(self.file, named)
-        used = vocabulary if named is None or machine.words is None else named[machine.words]
+        used = vocabulary if named is None else machine.own_vocabulary
         if self.forbid_farming:
             return self._forbid(machine, used)
         if self.against is None:
@@ -94,9 +94,10 @@ def find_words(name: str) -> Vocabulary:
     known = KnownVocabularies()
     if name in known:
         return known[name]
+    from srm.domains.info import is_machine_file
     from srm.domains.tasks import FAMILIES, OWN, find_task
 
-    if ":" in name or name in FAMILIES:
+    if ":" in name or name in FAMILIES or is_machine_file(name):
         return find_task(name).vocabulary
     raise TaskError(f"there is no vocabulary {name}{near(name, known) or f'; {OWN}'}")
 

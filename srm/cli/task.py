@@ -36,7 +36,7 @@ Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 @dataclass(frozen=True)
 class WordsOf:
     vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = DEFAULT
-    """a vocabulary, or a task that has it; one of your own is named PACKAGE.MODULE:NAME"""
+    """a vocabulary, or a task that has it (your own as PACKAGE.MODULE:NAME), or a machine in words of its own"""
 
     def run(self) -> int:
         print(tell_words(find_words(self.vocabulary)))
@@ -228,7 +228,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, action):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
     outcome = "solved" if solved(task, trajectory, _own_machine(task)) else "not solved"

@@ -30,8 +30,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import EventReader
-from srm.domains.envs import numbers_of, observation_of, pose_of, vector_numbers
+from srm.domains.envs import numbers_of, pose_of, space_of, vector_numbers
 from srm.domains.reading import EventStream
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
@@ -90,7 +91,7 @@ class _Judges:
         """What the machine says of each env's step; None of one that was not valid. `numbers` are those of `info`, [B] of each key."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
-            actions=np.asarray(actions, np.int64)[None],
+            actions=actions[None],
             poses=np.stack([before[1], after[1]]),
             task_reward=np.zeros((1, len(valid)), np.float32),
             terminated=terminated[None],
@@ -155,7 +156,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             look=look,
         )
         gymnasium.Wrapper.__init__(self, env)
-        _expect_discrete(env.action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.action_space)
+        self._space: ObservationSpace | None = space_of(env) if look is None else None
         self.machine, self._show_node, self._look = machine, show_node, look
         self._judges = _Judges(machine, event_reader, values, outside_constraint, 1)
         if show_node:
@@ -176,7 +178,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         seen, task_reward, terminated, truncated, info = self.env.step(action)
         after, numbers = self._see(seen), {key: np.array([number]) for key, number in numbers_of(info).items()}
         ends = np.array([terminated]), np.array([truncated]), np.ones(1, np.bool_)
-        (judgement,) = self._judges.step(self._before, np.array([action]), after, *ends, numbers)
+        chosen = _actions(self._actions, action, 1)
+        (judgement,) = self._judges.step(self._before, chosen, after, *ends, numbers)
         assert judgement is not None
         self._before = after
         info = {**info, **self._judges.info(0, judgement, float(task_reward), bool(terminated or truncated))}
@@ -186,8 +189,9 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         if self._look is not None:
             observation, pose = self._look(seen)
         else:
-            observation = observation_of(seen)
-            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env)
+            assert self._space is not None
+            observation = self._space.read(seen)
+            pose = self._space.pose(seen) if self._space.has_pose else pose_of(self.env)
         return np.array(observation)[None], np.array(pose)[None]
 
     def _observation(self, seen: Any) -> Any:
@@ -210,10 +214,11 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         look: Callable[[Any], Seen] | None = None,
     ) -> None:
         super().__init__(env)
-        _expect_discrete(env.single_action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.single_action_space)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
             raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
-        self.machine, self._show_node, self._look = machine, show_node, look or _look
+        self.machine, self._show_node = machine, show_node
+        self._look = look or _looking(observation_space_of(str(env), env.single_observation_space))
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)
         self._resetting = np.zeros(env.num_envs, np.bool_)  # envs whose next step is spent on resetting
@@ -243,7 +248,8 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         after = self._last_seen(current, over, info)
         ends = np.array(terminated), np.array(truncated), valid
         numbers = vector_numbers(info, over if self._mode is AutoresetMode.SAME_STEP else np.zeros_like(over))
-        judgements = self._judges.step(self._before, actions, after, *ends, numbers)
+        chosen = _actions(self._actions, actions, self.num_envs)
+        judgements = self._judges.step(self._before, chosen, after, *ends, numbers)
         self._before = current
         pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
         for env, judgement in enumerate(judgements):
@@ -281,10 +287,13 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
 
 
-def _look(seen: Any) -> Seen:
-    observations = observation_of(seen)
-    poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0), np.int16)
-    return observations, poses
+def _looking(space: ObservationSpace) -> Callable[[Any], Seen]:
+    return lambda seen: (space.read(seen), space.pose(seen))
+
+
+def _actions(space: ActionSpace, actions: Any, count: int) -> npt.NDArray[Any]:
+    """[B] or [B, A], as event readers know them."""
+    return np.asarray(actions, space.dtype).reshape(count, *space.shape)
 
 
 def _copied(seen: Seen) -> Seen:
@@ -293,12 +302,9 @@ def _copied(seen: Seen) -> Seen:
 
 
 def _batch_of_one(seen: Any) -> Any:
-    return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
-
-
-def _expect_discrete(space: Any) -> None:
-    if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise TaskError(f"actions are {space}; wrap the environment so that they are Discrete, beginning at 0")
+    if isinstance(seen, dict):
+        return {name: _batch_of_one(part) for name, part in seen.items()}
+    return tuple(map(_batch_of_one, seen)) if isinstance(seen, tuple) else np.asarray(seen)[None]
 
 
 def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:

@@ -19,7 +19,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from srm.domains.base import Task
+from srm.domains.base import Expert, Task
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
@@ -79,11 +79,11 @@ def check(
 
 
 def demonstrations(source: Task | Named, *, count: int | None = None, task: Task | str | None = None) -> Demonstrations:
-    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari.
+    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari. `record` makes new ones.
 
     Args:
-        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or a Minari
-            dataset, as `"namespace/name-v0"`, which needs `task`.
+        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or, which needs
+            `task`, a `.json` or `.csv` file of seeds and actions, or a Minari dataset, as `"namespace/name-v0"`.
         count: Only the first so many.
         task: The task that they must show.
     """
@@ -93,6 +93,12 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
     if isinstance(source, Task):
         return _first(demos.load(demos.shipped(source), source), count)
     path = Path(source)
+    if path.suffix in (".json", ".csv"):
+        from srm.domains.scripts import import_script
+
+        if known is None:
+            raise TaskError(f"{source} holds seeds and actions; name the task they are of: task=...")
+        return _first(import_script(path, known), count)
     if path.exists() or path.suffix == ".npz":
         return _first(demos.load(path, known), count)
     if re.fullmatch(r".+/.+-v\d+", str(source)):
@@ -102,6 +108,32 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
             raise TaskError(f"{source} is a Minari dataset; name the task it shows: task=...")
         return _first(import_minari(str(source), known), count)
     return demonstrations(_task(str(source)), count=count)
+
+
+def record(
+    task: Task | str,
+    count: int = 10,
+    *,
+    expert: Expert | None = None,
+    seed: int = 0,
+    noise: float = 0.0,
+) -> Demonstrations:
+    """Records demonstrations: whole episodes in which an expert succeeds.
+
+    Args:
+        task: Where it shows how it is done.
+        count: How many episodes.
+        expert: A function `plan(env)`, `act(observation)` or `act(env, observation)`, or a class that is made anew for every episode; the task's own
+            unless given.
+        seed: Decides the environments.
+        noise: Share of the actions that are random, of an expert that acts step by step. Episodes that fail are left out.
+    """
+    from srm.domains.record import record as record_episodes
+    from srm.evaluate.success import solved
+
+    chosen = _task(task)
+    shown = chosen if expert is None else replace(chosen, expert=expert)
+    return record_episodes(shown, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
 
 
 # Inference

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TaskName = Annotated[str, arg(metavar="TASK")]
 File = Annotated[Path, arg(metavar="FILE")]
 Dataset = Annotated[str, arg(metavar="DATASET")]
+DatasetOrFile = Annotated[str, arg(metavar="FILE|DATASET")]
 Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 
 
@@ -250,8 +251,8 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
 
 @dataclass(frozen=True)
 class DemoImport:
-    dataset: Positional[Dataset]
-    """a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
+    dataset: Positional[DatasetOrFile]
+    """a .json or .csv file of seeds and actions, or a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
     task: TaskName
     """the task it shows; your own as PACKAGE.MODULE:NAME"""
     output: Output = None
@@ -259,10 +260,14 @@ class DemoImport:
 
     def run(self) -> int:
         from srm.domains.minari import import_minari
+        from srm.domains.scripts import SUFFIXES, import_script
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
-        _write(import_minari(self.dataset, task), path)
+        if self.dataset.endswith(SUFFIXES):
+            _write(import_script(Path(self.dataset), task), path)
+        else:
+            _write(import_minari(self.dataset, task), path)
         return 0
 
 

@@ -66,10 +66,15 @@ def record(
         task=task.name,
         env_id=task.env_id,
         vocabulary=task.vocabulary.name,
-        versions={name: version(name) for name in (DISTRIBUTION, *packages(), "gymnasium", "numpy")},
+        versions=versions_here(),
         seeds=tuple(seed for seed, _ in episodes),
         trajectories=tuple(trajectory for _, trajectory in episodes),
     )
+
+
+def versions_here() -> dict[str, str]:
+    """Of the packages that decide how an episode goes."""
+    return {name: version(name) for name in (DISTRIBUTION, *packages(), "gymnasium", "numpy")}
 
 
 def _solved(
@@ -107,7 +112,7 @@ def _shown(env: gymnasium.Env, task: Task, expert: Expert, noise: float, env_see
     actions = plan_of(expert, env)
     if actions is None:
         return None
-    _refuse_unknown_actions(env, task, actions)
+    refuse_unknown_actions(env, task, actions, "the expert")
     return play_actions(env, actions, env_seed)
 
 
@@ -116,7 +121,8 @@ def _outcome(trajectory: Trajectory) -> str:
     return f"its episode of length {trajectory.steps} has return {trajectory.total_reward:g} and {how}"
 
 
-def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[Any]) -> None:
+def refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[Any], whose: str) -> None:
+    """Actions that the environment does not have."""
     space = action_space_of(task.env_id, env.action_space)
     for step, action in enumerate(actions):
         if isinstance(space, Choice):
@@ -127,7 +133,7 @@ def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[An
             known = fits and bool(np.isfinite(numbers).all()) and not space.outside(numbers)
         if not known:
             raise TaskError(
-                f"{task.env_id}: action {step} of the expert is {action!r}, which is not in {env.action_space}"
+                f"{task.env_id}: action {step} of {whose} is {action!r}, which is not in {env.action_space}"
             )
 
 

@@ -196,7 +196,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, action):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
     outcome = "solved" if task.solved(trajectory) else "not solved"

@@ -30,7 +30,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import EventReader, RememberingReader
-from srm.domains.envs import observation_of, pose_of
+from srm.domains.envs import pose_of, space_of
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
@@ -83,7 +84,7 @@ class _Judges:
         """What the machine says of each env's step; None of one that was not valid."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
-            actions=np.asarray(actions, np.int64)[None],
+            actions=actions[None],
             poses=np.stack([before[1], after[1]]),
             task_reward=np.zeros((1, len(valid)), np.float32),
             terminated=terminated[None],
@@ -147,7 +148,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             look=look,
         )
         gymnasium.Wrapper.__init__(self, env)
-        _expect_discrete(env.action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.action_space)
+        self._space: ObservationSpace | None = space_of(env) if look is None else None
         self.machine, self._show_node, self._look = machine, show_node, look
         self._judges = _Judges(machine, event_reader, values, outside_constraint, 1)
         if show_node:
@@ -168,7 +170,12 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         seen, task_reward, terminated, truncated, info = self.env.step(action)
         after = self._see(seen)
         (judgement,) = self._judges.step(
-            self._before, np.array([action]), after, np.array([terminated]), np.array([truncated]), np.ones(1, np.bool_)
+            self._before,
+            _actions(self._actions, action, 1),
+            after,
+            np.array([terminated]),
+            np.array([truncated]),
+            np.ones(1, np.bool_),
         )
         assert judgement is not None
         self._before = after
@@ -179,8 +186,9 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         if self._look is not None:
             observation, pose = self._look(seen)
         else:
-            observation = observation_of(seen)
-            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env)
+            assert self._space is not None
+            observation = self._space.read(seen)
+            pose = self._space.pose(seen) if self._space.has_pose else pose_of(self.env)
         return np.array(observation)[None], np.array(pose)[None]
 
     def _observation(self, seen: Any) -> Any:
@@ -203,10 +211,11 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         look: Callable[[Any], Seen] | None = None,
     ) -> None:
         super().__init__(env)
-        _expect_discrete(env.single_action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.single_action_space)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
             raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
-        self.machine, self._show_node, self._look = machine, show_node, look or _look
+        self.machine, self._show_node = machine, show_node
+        self._look = look or _looking(observation_space_of(str(env), env.single_observation_space))
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)
         self._resetting = np.zeros(env.num_envs, np.bool_)  # envs whose next step is spent on resetting
@@ -234,7 +243,8 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         over, valid = np.logical_or(terminated, truncated), ~self._resetting
         current = _copied(self._look(seen))
         after = self._last_seen(current, over, info)
-        judgements = self._judges.step(self._before, actions, after, np.array(terminated), np.array(truncated), valid)
+        chosen = _actions(self._actions, actions, self.num_envs)
+        judgements = self._judges.step(self._before, chosen, after, np.array(terminated), np.array(truncated), valid)
         self._before = current
         pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
         for env, judgement in enumerate(judgements):
@@ -272,10 +282,13 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
 
 
-def _look(seen: Any) -> Seen:
-    observations = observation_of(seen)
-    poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0), np.int16)
-    return observations, poses
+def _looking(space: ObservationSpace) -> Callable[[Any], Seen]:
+    return lambda seen: (space.read(seen), space.pose(seen))
+
+
+def _actions(space: ActionSpace, actions: Any, count: int) -> npt.NDArray[Any]:
+    """[B] or [B, A], as event readers know them."""
+    return np.asarray(actions, space.dtype).reshape(count, *space.shape)
 
 
 def _copied(seen: Seen) -> Seen:
@@ -284,12 +297,9 @@ def _copied(seen: Seen) -> Seen:
 
 
 def _batch_of_one(seen: Any) -> Any:
-    return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
-
-
-def _expect_discrete(space: Any) -> None:
-    if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise TaskError(f"actions are {space}; wrap the environment so that they are Discrete, beginning at 0")
+    if isinstance(seen, dict):
+        return {name: _batch_of_one(part) for name, part in seen.items()}
+    return tuple(map(_batch_of_one, seen)) if isinstance(seen, tuple) else np.asarray(seen)[None]
 
 
 def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:

@@ -3,8 +3,8 @@
     T steps   B envs   H terms
 
 A term is a number that is known at every step: one of Gymnasium's `info`, or a signal of a task's vocabulary. What the terms read in some
-random play gives the spaces of the weights (a typical step may pay up to 5, as inference reads pay as log-odds) and, where the
-environment's own reward is a sum of them, the signs.
+random play gives the spaces of the weights (a typical step may pay up to 5, as inference reads pay as log-odds). Where the
+environment's own reward is a sum of them, it gives the signs too, and the spaces are multiples of its own weights.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 FRAMES = 10_240  # of random play
 ENVS = 16
 MEANT = ("reward", "cost", "penalty", "bonus")  # in the name of a number that is a part of a reward
+TIMES = 10.0  # the environment's own weight: how large another may be
 EXACT = 1e-4  # of the largest reward: up to this it is the sum of the terms
 
 
@@ -146,7 +147,7 @@ def random_rollout(task: Task, seed: int, frames: int = FRAMES) -> Rollout:
     try:
         observations, poses = envs.reset()
         steps = max(1, frames // envs.count, min(longest_episode(task.env_id) or 0, frames))
-        actions = [rng.integers(envs.actions, size=envs.count) for _ in range(steps)]
+        actions = [envs.action_space.draw(rng, envs.count) for _ in range(steps)]
         return gather(observations, poses, actions, [envs.step(action) for action in actions])
     finally:
         envs.close()
@@ -248,10 +249,14 @@ def _signs(play: TermsPlay, holes: Mapping[str, str]) -> tuple[Constraint, ...]:
 
 
 def _space(term: TermSummary) -> Space:
-    """A typical step pays up to 5 either way; rounded, since it is no more than a scale."""
-    if term.size == 0:
+    """Up to ten times the environment's own weight or, where that is not known, so that a typical step pays up to 5; either way, and
+    rounded, since it is no more than a scale."""
+    if term.weight:
+        bound = TIMES * abs(term.weight)
+    elif term.size > 0:
+        bound = DEFAULT_SPACE.high / term.size
+    else:
         return DEFAULT_SPACE
-    bound = DEFAULT_SPACE.high / term.size
     power = 10.0 ** floor(log10(bound))
     rounded = float(f"{max(step for step in (1, 2, 5) if step <= bound / power * (1 + 1e-9)) * power:.6g}")
     return Space(-rounded, rounded)
@@ -294,7 +299,9 @@ def commented(machine: Machine, play: TermsPlay) -> str:
         f"In {play.steps:,} steps of random play ({play.episodes:,} episodes) the terms read",
         *(f"    {line}" for line in ranges),
         reward,
-        "The spaces of the weights let a typical step of random play pay up to 5 either way.",
+        f"A weight may be up to {TIMES:g} times the environment's own."
+        if own
+        else "The spaces of the weights let a typical step of random play pay up to 5 either way.",
     ]
     return "".join(f"# {line}".rstrip() + "\n" for line in lines) + "\n" + str(machine)
 
@@ -335,5 +342,5 @@ def listed_terms(env: str, info: Sequence[str], signals: Sequence[str]) -> tuple
 
 def _bare(env_id: str) -> Task:
     """The environment without any words."""
-    none = Machine("none", (Node("here"),), "here", words=INFO, info=InfoWords(env_id, ()))
-    return task_of(none)
+    bare = Machine("bare", (Node("here"),), "here", words=INFO, info=InfoWords(env_id, ()))
+    return task_of(bare)

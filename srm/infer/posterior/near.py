@@ -15,7 +15,7 @@ from srm.domains.base import Task
 from srm.domains.envs import gather
 from srm.infer.posterior.evidence import Play
 from srm.seeding import stream
-from srm.trajectory import Observations, Rollout
+from srm.trajectory import Observations, Rollout, plain_arrays
 
 NOISE = (0.1, 0.3)  # shares of the actions that are random; `python -m benchmarks.dense` compares
 ENVS = 16
@@ -39,7 +39,8 @@ class NearestStep:
 
 def _numbers(observations: Observations) -> np.ndarray:
     """[N, F]."""
-    return observations.reshape(len(observations), -1).astype(np.float64)
+    parts = [part.reshape(len(part), -1).astype(np.float64) for _, part in plain_arrays(observations)]
+    return np.concatenate(parts, axis=1)
 
 
 def noisy_play(task: Task, demonstrated: Rollout, noise: float, seed: int, steps: int) -> Play:
@@ -53,7 +54,7 @@ def noisy_play(task: Task, demonstrated: Rollout, noise: float, seed: int, steps
         for _ in range(steps):
             slips = rng.random(envs.count) < noise
             action = act(before)
-            action[slips] = rng.integers(envs.actions, size=envs.count)[slips]
+            action[slips] = envs.action_space.draw(rng, envs.count)[slips]
             answers.append(envs.step(action))
             actions.append(action)
             before = answers[-1].observations

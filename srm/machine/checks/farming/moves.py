@@ -227,7 +227,10 @@ def _order(
     first: str, begin: tuple[int, ...], moves: Tally[Move], balances: Sequence[Balance]
 ) -> tuple[Move, ...] | None:
     """Depth first: the next move is any that is left, starts here and keeps the balances."""
-    kinds, count = tuple(moves), moves.total()  # numbered: to compare moves took 50 of the 54 s of a machine with 8 rules
+    kinds, count = (
+        tuple(moves),
+        moves.total(),
+    )  # numbered: to compare moves took 50 of the 54 s of a machine with 8 rules
     todo: list[tuple[str, tuple[int, ...], tuple[Move, ...], tuple[int, ...]]] = [
         (first, begin, (), tuple(moves.values()))
     ]

@@ -40,7 +40,9 @@ class RunSuite:
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME|FILE")] = ""
     """a suite that ships, or a TOML file of your own; none: list them"""
     seeds: int | None = None
-    """runs for each curve, with the seeds 0, 1, ...; the suite's own number unless given"""
+    """runs for each curve; the suite's own number unless given"""
+    first_seed: int | None = None
+    """the first of the seeds, which count up from it; the suite's own unless given, 0 as a rule"""
     only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="CURVE")] = ()
     """run only these curves, and those whose machines they need"""
     task: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
@@ -74,6 +76,7 @@ class RunSuite:
             if value is not None and self.on != "ray":
                 raise RunError(f"{flag} {value} would change nothing: it needs --on ray; give that, or leave it out")
         out = self.out or Path("runs") / (suite.name + (f"-x{self.scale:g}" if self.scale != 1 else ""))
+        suite = suite if self.first_seed is None else replace(suite, first_seed=self.first_seed)
         chosen = suite.only(self.only) if self.only else suite
         runs = runs_of(chosen, out, seeds)
         for curve in chosen.curves.values():
@@ -114,6 +117,7 @@ class RunSuite:
         words = ["srm", "suite", self.name]
         for flag, value in (
             ("--seeds", self.seeds),
+            ("--first-seed", self.first_seed),
             ("--scale", None if self.scale == 1 else self.scale),
             ("--cores", self.cores or None),
             ("-o", self.out),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from srm.domains.base import Expert, Task
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
+from srm.machine.dense import dense_rules
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
@@ -61,6 +62,7 @@ def check(
     *,
     constraint: str | None = None,
     against: Machine | Named | None = None,
+    horizon: int | None = None,
 ) -> Report:
     """Proves what can be proved about a machine, for every assignment that its constraint allows. Nothing is trained.
 
@@ -69,12 +71,14 @@ def check(
         vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships or is installed, unless given.
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
+        horizon: How many steps an episode may last, for the question what it can earn; that of the task's environment, where Gymnasium
+            knows it, unless given.
     """
     from srm.machine.checks.check import compare as compare_machines
 
     checked, known = _with_words(machine, vocabulary)
     if against is None:
-        return checked.check(known, constraint)
+        return checked.check(known, constraint, horizon or _horizon(checked, vocabulary))
     return compare_machines(checked, _with_words(against, vocabulary)[0], known, constraint)
 
 
@@ -445,6 +449,16 @@ def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) 
     read = find_machine(machine)
     known = given or read.own_vocabulary
     return (read if known is None else find_machine(machine, {known.name: known})), known
+
+
+def _horizon(machine: Machine, given: Vocabulary | Task | None) -> int | None:
+    """After how many steps Gymnasium ends an episode, where that matters and an environment is known."""
+    env_id = given.env_id if isinstance(given, Task) else machine.info.env_id if machine.info else None
+    if env_id is None or not any(dense_rules(machine)):
+        return None
+    from srm.domains.terms import longest_episode
+
+    return longest_episode(env_id)
 
 
 def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str | None]:

@@ -44,6 +44,7 @@ VERBS = {
     "show": Verb("srm.cli.machine", "Show", "print a machine in the terminal"),
     "draw": Verb("srm.cli.machine", "Draw", "draw a machine as SVG, Mermaid and DOT"),
     "import": Verb("srm.cli.machine", "Import", "turn a machine of another tool into an .srm file"),
+    "terms": Verb("srm.cli.terms", "Terms", "write a machine of weighted terms, from an environment's info"),
     "words": Verb("srm.cli.task", "WordsOf", "list what a vocabulary can say"),
     "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
     "demo": Verb("srm.cli.task", "Demo", "record demonstrations of a task with its expert"),

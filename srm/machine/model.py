@@ -262,15 +262,18 @@ class Machine:
 
         return svg(self)
 
-    def check(self, vocabulary: Vocabulary | None = None, constraint: str | None = None) -> Report:
+    def check(
+        self, vocabulary: Vocabulary | None = None, constraint: str | None = None, horizon: int | None = None
+    ) -> Report:
         """What can be proved about the machine before any training: `print` it, or let a notebook show it.
 
         `vocabulary`: the vocabulary it is written in; the one it names, where that ships or is installed, unless given.
         `constraint`: the name of the one to assume, or "none"; its first unless given.
+        `horizon`: how many steps an episode may last, for the question what it can earn.
         """
         from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
 
-        return check(self, vocabulary or self.own_vocabulary, constraint)
+        return check(self, vocabulary or self.own_vocabulary, constraint, horizon)
 
     @property
     def own_vocabulary(self) -> Vocabulary | None:

@@ -27,7 +27,7 @@ from srm.domains.info import task_of
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, OWN, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
-from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
+from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, first_plays, infer
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.infer.posterior.store import draws_bytes, to_json
 from srm.installed import additions
@@ -173,7 +173,7 @@ def _task_of(settings: Inference) -> Task:
 def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
     demonstrated = inputs.demonstrations.as_rollout()
     plays = [
-        random_play(inputs.task, demonstrated, settings.seed, settings.frames),
+        *first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames),
         *_policy_plays(settings, inputs, demonstrated),
     ]
     return infer(

@@ -56,8 +56,8 @@ def actor_of(expert: Expert, env: gymnasium.Env, noise: float, seed: int) -> Cal
             return env.action_space.sample()
         given = (env, observations[-1]) if looks_inside else (observations[-1],)
         action = _asked(act, *given)
-        known = next((form for form in (action, _as_sampled(env, action)) if env.action_space.contains(form)), None)
-        if known is None:
+        known = _as_sampled(env, action)
+        if known is None or not env.action_space.contains(known):
             step = len(observations) - 1
             raise TaskError(f"action {step} of the expert is {action!r}, which is not in {env.action_space}")
         return known
@@ -66,7 +66,9 @@ def actor_of(expert: Expert, env: gymnasium.Env, noise: float, seed: int) -> Cal
 
 
 def _as_sampled(env: gymnasium.Env, action: Any) -> Any:
-    """The action in the type and shape that the space asks for: 0.5 for [0.5], a list for an array."""
+    """The action in the type and shape that the space asks for: 0.5 for [0.5], a list for an array; None: it has no such form."""
+    if env.action_space.shape == ():
+        return action
     try:
         return np.asarray(action, env.action_space.dtype).reshape(env.action_space.shape)
     except (TypeError, ValueError):

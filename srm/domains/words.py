@@ -21,6 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ from srm.domains.base import Expert, Task
 from srm.errors import MachineError, TrajectoryError
 from srm.machine import vocabulary as symbols
 from srm.machine.validate import RESERVED
-from srm.trajectory import Events, Mask, Rollout, Trajectory
+from srm.trajectory import Events, Mask, Rollout, Trajectory, as_rollout
 
 ARGUMENTS = ("before", "action", "after", "terminated", "truncated", "info")
 
@@ -151,9 +152,11 @@ class WrittenVocabulary:
         meaning: str = "",
         expert: Expert | None = None,
         frames: int = 500_000,
-        success: Callable[[Trajectory], bool] | None = None,
+        machines: tuple[str | Path, ...] = (),
+        success: Word | Callable[[Trajectory], bool] | None = None,
     ) -> Task:
-        """A task in these words as they are now, of the vocabulary's name unless given."""
+        """A task in these words as they are now, of the vocabulary's name unless given. An episode is solved if `success` happens, an event, or
+        if it says so, a function of a `Trajectory`."""
         reader = self.reader()
         return Task(
             name=name or self.name,
@@ -161,11 +164,18 @@ class WrittenVocabulary:
             env_id=env_id,
             vocabulary=reader.vocabulary,
             event_reader=lambda: reader,
-            machines=(),
+            machines=tuple(map(str, machines)),
             expert=expert,
             frames=frames,
-            success=success,
+            success=self._success(success, reader),
         )
+
+    def _success(self, success: Any, reader: WordReader) -> Callable[[Trajectory], bool] | None:
+        declared = any(success is function for _, function in self._events.values())
+        if not (declared or isinstance(success, str)):
+            return success
+        event = reader.vocabulary.event_index[self._known(success, self._events, "event")]
+        return lambda trajectory: event in reader.read(as_rollout([trajectory])).event
 
     def _new_name(self, name: str) -> str:
         if not (name.isidentifier() and name.isascii()):

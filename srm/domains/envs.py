@@ -192,6 +192,15 @@ def _vector_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray
     return numbers
 
 
+def numbers_after(info: Mapping[str, Any], count: int, begun: Mask) -> dict[str, np.ndarray]:
+    """The numbers [B] of a vector's `info` after a step: of the episode that ended where the next is `begun` [B] already."""
+    numbers = _vector_numbers(info, count)
+    if not begun.any():
+        return numbers
+    last = _vector_numbers(info.get("final_info", {}), count)
+    return {key: np.where(begun, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}}
+
+
 class EnvPoolEnvs:
     """Envs simulated by EnvPool, which spends the step after an episode's end on resetting."""
 
@@ -270,12 +279,7 @@ class GymnasiumEnvs:
             finals = self._finals(over, info)
         elif not self._same_step:
             self._over = over
-        numbers = _vector_numbers(info, self.count)
-        if self._same_step and over.any():
-            last = _vector_numbers(info.get("final_info", {}), self.count)
-            numbers = {
-                key: np.where(over, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}
-            }
+        numbers = numbers_after(info, self.count, over if self._same_step else np.zeros_like(over))
         reward = np.asarray(reward, np.float32)
         refuse_not_finite(self.env_id, "pays", reward)
         return Step(observations, poses, reward, terminated, over & ~terminated, valid, *finals, numbers)

@@ -30,7 +30,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import EventReader, RememberingReader
-from srm.domains.envs import pose_of, space_of
+from srm.domains.envs import numbers_after, numbers_of, pose_of, space_of
+from srm.domains.info import task_of
 from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
@@ -53,11 +54,12 @@ class _Judges:
     def __init__(
         self,
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None,
         values: Mapping[str, float] | None,
         outside_constraint: bool,
         count: int,
     ) -> None:
+        event_reader = event_reader or _own_reader(machine)
         require_words(machine, event_reader.vocabulary)
         if isinstance(event_reader, RememberingReader) and event_reader.remembers:
             raise TaskError(
@@ -79,9 +81,16 @@ class _Judges:
             )
 
     def step(
-        self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
+        self,
+        before: Seen,
+        actions: npt.NDArray[Any],
+        after: Seen,
+        terminated: Mask,
+        truncated: Mask,
+        valid: Mask,
+        numbers: Mapping[str, npt.NDArray[Any]],
     ) -> list[Judgement | None]:
-        """What the machine says of each env's step; None of one that was not valid."""
+        """What the machine says of each env's step; None of one that was not valid. `numbers` [B] are those of `info`."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
             actions=actions[None],
@@ -90,6 +99,7 @@ class _Judges:
             terminated=terminated[None],
             truncated=(truncated & ~terminated)[None],
             valid=valid[None],
+            info={key: values[None] for key, values in numbers.items()},
         )
         events, vocabulary = self.event_reader.read(rollout), self.event_reader.vocabulary
         (happened,) = happenings(events, vocabulary)
@@ -119,10 +129,19 @@ class _Judges:
         return standing
 
 
+def _own_reader(machine: Machine) -> EventReader:
+    """Of a machine that brings its words along; every other needs an event reader."""
+    if machine.info is None:
+        raise TaskError(
+            f"machine {machine.name} has words that somebody must read: give the event reader of its task, task.event_reader()"
+        )
+    return task_of(machine).event_reader()
+
+
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` is a function from what the environment
+    `values` are those of the holes, unless they are written in the machine. A machine in `words info` needs no event reader. `look` is a function from what the environment
     observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
     pose its `pose`, or that of MiniGrid's agent.
     """
@@ -131,7 +150,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self,
         env: gymnasium.Env[Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -176,6 +195,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             np.array([terminated]),
             np.array([truncated]),
             np.ones(1, np.bool_),
+            {key: np.array([number]) for key, number in numbers_of(info).items()},
         )
         assert judgement is not None
         self._before = after
@@ -203,7 +223,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self,
         env: VectorEnv[Any, Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -244,7 +264,10 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         current = _copied(self._look(seen))
         after = self._last_seen(current, over, info)
         chosen = _actions(self._actions, actions, self.num_envs)
-        judgements = self._judges.step(self._before, chosen, after, np.array(terminated), np.array(truncated), valid)
+        ends = np.array(terminated), np.array(truncated)
+        begun = over if self._mode is AutoresetMode.SAME_STEP else np.zeros_like(over)
+        numbers = numbers_after(info, self.num_envs, begun)
+        judgements = self._judges.step(self._before, chosen, after, *ends, valid, numbers)
         self._before = current
         pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
         for env, judgement in enumerate(judgements):

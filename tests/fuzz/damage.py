@@ -1,9 +1,9 @@
 """How a file is damaged: as bytes, or as what it is, so that it gets past the first lines of its reader.
 
-    anything         bytes cut, doubled or put in; a link, a folder or nothing in the place of the file
-    .json .srm ...   values and words of the kind that stand there, or of another
-    .safetensors     the header; what it says in JSON of its own; the arrays, of other numbers, shapes and types
-    .npz             the arrays, with the digest that then fits; headers and sizes that lie
+anything         bytes cut, doubled or put in; a link, a folder or nothing in the place of the file
+.json .srm ...   values and words of the kind that stand there, or of another
+.safetensors     the header; what it says in JSON of its own; the arrays, of other numbers, shapes and types
+.npz             the arrays, with the digest that then fits; headers and sizes that lie
 """
 
 from __future__ import annotations
@@ -213,7 +213,9 @@ def _change(arrays: dict[str, np.ndarray], name: str, rng: random.Random) -> Non
 def _lying(arrays: dict[str, np.ndarray], rng: random.Random) -> bytes:
     """An archive whose headers say something else than what it holds, or that has members which nobody asked for."""
     packed, liar = io.BytesIO(), rng.choice(sorted(arrays))
-    with zipfile.ZipFile(packed, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))) as zipped:
+    with zipfile.ZipFile(
+        packed, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
+    ) as zipped:
         for name, array in arrays.items():
             member = io.BytesIO()
             np.lib.format.write_array(member, array, allow_pickle=False)

@@ -54,7 +54,11 @@ def _happens(rng: random.Random) -> str:
 
 
 def _last(rng: random.Random) -> str:
-    return _happens(rng) if rng.random() < 0.8 else f"{rng.choice(WITH_COLOUR)} where place = {rng.choice(WITH_COLOUR)}.place"
+    return (
+        _happens(rng)
+        if rng.random() < 0.8
+        else f"{rng.choice(WITH_COLOUR)} where place = {rng.choice(WITH_COLOUR)}.place"
+    )
 
 
 def _guard(rng: random.Random, depth: int = 2) -> str:
@@ -105,7 +109,9 @@ def machine_text(rng: random.Random) -> str:
     for number in range(rng.randint(0, 2)):
         lines.append(f"constraint c{number}")
         for _ in range(rng.randint(1, 3)):
-            left = rng.choice(("every hole", f"every hole except ?{rng.choice(HOLES)}", _term(rng, "hole", 1), "?a, ?b"))
+            left = rng.choice(
+                ("every hole", f"every hole except ?{rng.choice(HOLES)}", _term(rng, "hole", 1), "?a, ?b")
+            )
             lines.append(f"    {left} {rng.choice(RELATIONS[:3])} {_term(rng, 'hole', 1)}")
     return "\n".join(lines) + "\n"
 

@@ -58,10 +58,12 @@ __all__ = [
     "TaskError",
     "TrajectoryError",
     "Vocabulary",
+    "audit",
     "check",
     "compare",
     "demonstrations",
     "evaluate",
+    "from_terms",
     "infer",
     "learn",
     "load",
@@ -74,10 +76,12 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(
         (
+            "audit",
             "check",
             "compare",
             "demonstrations",
             "evaluate",
+            "from_terms",
             "infer",
             "learn",
             "load",

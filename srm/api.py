@@ -28,6 +28,7 @@ from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from srm.evaluate.audit import Audit
     from srm.infer.propose.propose import Proposal
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
@@ -224,6 +225,71 @@ def propose(
     settings |= {"task": _config_name(resolved, task), "seed": seed, "play": [_folder(run) for run in play]}
     config = configured(Proposing, settings, "srm.propose")
     return propose_for(resolved, _demos(resolved, demonstrations, count), config.play, seed, config.frames)
+
+
+# Rewards that are sums of terms
+
+
+def from_terms(
+    env: Task | str,
+    terms: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    out: Named | None = None,
+    frames: int = 10_240,
+    seed: int = 0,
+) -> Machine:
+    """Makes a machine whose pay is a sum of terms, each times a hole, from what the terms read in random play.
+
+    Args:
+        env: An environment that Gymnasium knows, whose terms are numbers of `info`; or a task, whose terms are signals of its words.
+        terms: Keys of `info`, or signals. Unless given, the keys whose names contain reward, cost, penalty or bonus (or all), and all
+            signals.
+        name: Of the machine; that of the environment or of the task unless given.
+        out: A file to write, with what the terms read as comments; nothing is written unless given.
+        frames: Steps of random play.
+        seed: Of environments and actions.
+    """
+    from srm.domains.terms import commented
+    from srm.domains.terms import from_terms as machine_from_terms
+
+    if not isinstance(env, Task) and ":" in env:
+        env = find_task(env)
+    machine, play = machine_from_terms(env, tuple(terms), name=name, frames=frames, seed=seed)
+    if out is not None:
+        Path(out).write_text(commented(machine, play), encoding="utf-8")
+    return machine
+
+
+def audit(
+    subject: Demonstrations | RunResult | Task | Named,
+    machine: Machine | Named | None = None,
+    *,
+    task: Task | str | None = None,
+    info: Sequence[str] = (),
+    frames: int = 10_240,
+    seed: int = 0,
+) -> Audit:
+    """Counts which term of a reward dominates on given play, what is paid while the task's return stands still, and loops that pay.
+
+    Args:
+        subject: An environment or a task (random play), a run or its folder (its policy plays), or demonstrations or their file.
+        machine: The reward, a machine with values; that of the run, or the environment's own terms in `info`, unless given.
+        task: The task of the run, the demonstrations or the machine, if it is one of your own.
+        info: Without a machine: the keys of `info` that are terms.
+        frames: Steps of random play, or of the policy.
+        seed: Of environments and actions.
+    """
+    from srm.results import RunResult
+    from srm.runs.audit import AuditSettings
+    from srm.runs.audit import audit as audit_play
+
+    known = task
+    if isinstance(subject, RunResult):
+        known, subject = task or subject.task, subject.folder
+    named = str(subject) if isinstance(subject, Path) else subject
+    reward = str(machine) if isinstance(machine, Path) else machine
+    return audit_play(AuditSettings(named, reward, known, tuple(info), frames, seed))
 
 
 # Runs

@@ -57,6 +57,9 @@ VERBS = {
     ),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "propose": Verb("srm.cli.propose", "Propose", "propose a machine from demonstrations, proved before it is printed"),
+    "audit": Verb(
+        "srm.cli.terms", "AuditReward", "print which terms of a reward dominate on given play, and what it pays for"
+    ),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
         "srm.cli.learn",

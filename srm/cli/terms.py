@@ -54,3 +54,33 @@ class Terms:
         write_bytes(self.out, text.encode())
         print(f"wrote {self.out}")
         return 0
+
+
+@dataclass(frozen=True)
+class AuditReward:
+    """print which term of a reward dominates on given play, what is paid while the task's return stands still, and loops that pay"""
+
+    subject: Annotated[Positional[str], arg(metavar="ENV|RUN|DEMOS")]
+    """an environment or a task (random play), the folder of a run (its policy plays), or a file of demonstrations"""
+    machine: Annotated[str | None, arg(metavar="MACHINE")] = None
+    """the reward, a machine whose holes have values; unless given that of the run, or the environment's own terms in info"""
+    info: Annotated[tuple[str, ...], arg(metavar="KEY ...")] = ()
+    """without a machine: the numbers of info that are terms; unless given those whose names contain reward, cost, penalty or bonus, or all"""
+    task: Annotated[str | None, arg(metavar="TASK")] = None
+    """the task of the run, the demonstrations or the machine, when it is one of your own"""
+    frames: int = FRAMES
+    """steps of random play, or of the policy"""
+    seed: int = 0
+    """of environments and actions"""
+    json: bool = False
+    """print everything as JSON"""
+
+    def run(self) -> int:
+        from json import dumps
+
+        from srm.runs.audit import AuditSettings, audit
+
+        settings = AuditSettings(self.subject, self.machine, self.task, self.info, self.frames, self.seed)
+        report = audit(settings)
+        print(dumps(report.to_json(), indent=2) if self.json else report)
+        return 0

@@ -318,7 +318,7 @@ def from_terms(
         rollout = random_rollout(env, seed, frames)
         play = summarise_terms(env.env_id, rollout, signal_terms(env, rollout, terms))
         return machine_of_terms(play, name or env.name, env), play
-    rollout = random_rollout(_bare(env), seed, frames)
+    rollout = random_rollout(bare_task(env), seed, frames)
     known = info_terms(env, rollout, terms)
     chosen = terms or proposed_keys(tuple(known))
     play = summarise_terms(env, rollout, {key: known[key] for key in chosen})
@@ -340,7 +340,7 @@ def listed_terms(env: str, info: Sequence[str], signals: Sequence[str]) -> tuple
     return find_task(env), tuple(signals)
 
 
-def _bare(env_id: str) -> Task:
+def bare_task(env_id: str) -> Task:
     """The environment without any words."""
     bare = Machine("bare", (Node("here"),), "here", words=INFO, info=InfoWords(env_id, ()))
     return task_of(bare)

@@ -31,6 +31,7 @@ from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import EventReader
 from srm.domains.envs import numbers_of, pose_of, space_of, vector_numbers
+from srm.domains.info import task_of
 from srm.domains.reading import EventStream
 from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
@@ -54,11 +55,12 @@ class _Judges:
     def __init__(
         self,
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None,
         values: Mapping[str, float] | None,
         outside_constraint: bool,
         count: int,
     ) -> None:
+        event_reader = event_reader or _own_reader(machine)
         require_words(machine, event_reader.vocabulary)
         assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
         by_name = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
@@ -127,10 +129,19 @@ class _Judges:
         return standing
 
 
+def _own_reader(machine: Machine) -> EventReader:
+    """Of a machine that brings its words along; every other needs an event reader."""
+    if machine.info is None:
+        raise TaskError(
+            f"machine {machine.name} has words that somebody must read: give the event reader of its task, task.event_reader()"
+        )
+    return task_of(machine).event_reader()
+
+
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` is a function from what the environment
+    `values` are those of the holes, unless they are written in the machine. A machine in `words info` needs no event reader. `look` is a function from what the environment
     observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
     pose its `pose`, or that of MiniGrid's agent.
     """
@@ -139,7 +150,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self,
         env: gymnasium.Env[Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -206,7 +217,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self,
         env: VectorEnv[Any, Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,

@@ -19,7 +19,7 @@ LAYERS = (
     "errors",
     "seeding extension extras files installed interrupt settings",
     "machine",
-    "trajectory",
+    "trajectory tensors",
     "domains",
     "evaluate",
     "rl",

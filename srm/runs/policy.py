@@ -20,9 +20,9 @@ from srm.evaluate.success import solved
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.rl.actor import Actor
-from srm.rl.learner import load_weights
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
+from srm.rl.saved import load_weights
 from srm.runs.folder import LEARNT, MACHINE, POLICY, checkpoints, policy_file, read_weights
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations

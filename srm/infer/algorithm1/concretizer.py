@@ -38,8 +38,9 @@ from srm.infer.project import Floats, Polytope
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
-from srm.rl.learner import Means, load_weights
+from srm.rl.learner import Means
 from srm.rl.optimise import Optimiser
+from srm.rl.saved import load_weights
 from srm.seeding import stream
 from srm.trajectory import Demonstrations, Events, Rollout
 
@@ -227,7 +228,7 @@ class Concretizer:
         load_weights(self.net, "reward_net", tensors)
         load_weights(self.sampler, "sampler", tensors)
         for part, adam in (("reward_net_adam", self.net_adam), ("sampler_adam", self.sampler_adam)):
-            adam.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
+            adam.load(part, tensors)
 
 
 @dataclass(frozen=True, eq=False)

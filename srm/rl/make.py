@@ -42,6 +42,11 @@ class LearnerConfig:
                 f"{self.ride.minibatches}; give fewer, or more --ppo.num-steps"
             )
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """For the name of a run: the learner, and the network if one was chosen."""
+        return (self.learner,) if self.net == "auto" else (self.learner, self.net)
+
     def refuse_idle_parts(self) -> None:
         """Settings of a learner or a network that was not chosen."""
         usual, lstm = LearnerConfig(), self.net == "lstm"

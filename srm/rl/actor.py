@@ -30,7 +30,7 @@ class Actor:
         with torch.no_grad():
             inputs = NetInput(self._frames, self._rows, self._memory, torch.tensor([[episode_start]]))
             outputs, self._memory = net(inputs)
-        computed = {name: output[0].numpy() for name, output in outputs.items()}
+            computed = {name: output[0].numpy() for name, output in outputs.items()}
         noise = net.policy.noise(None if self._greedy else self._rng, ())
         action = net.policy.act(computed, noise)
         return action if np.ndim(action) else int(action)

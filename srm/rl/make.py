@@ -35,7 +35,7 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         if self.learner == "ride" and self.net == "mlp":
-            raise RunError("--learner ride looks at cells of a grid, which --net mlp does not; use ppo or agac with it")
+            raise RunError("--learner ride looks at cells of a grid, which the mlp network does not; use --learner ppo")
         if self.learner == "ride" and self.ppo.least_real_steps < self.ride.minibatches:
             raise RunError(
                 f"{self.ppo.num_envs} environments x {self.ppo.num_steps} steps are too few for --ride.minibatches "

@@ -333,7 +333,7 @@ def learn(
     settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
     config = configured(Learning, settings, "srm.learn")
     given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count))
-    parts = (config.task, named or "learn", config.learning.learner, config.learning.net)
+    parts = (config.task, named or "learn", *config.learning.names)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 
@@ -375,7 +375,7 @@ def train(
     if demonstrations is not None and not config.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
     demos = _demos(resolved, demonstrations, config.count) if config.from_demonstrations else None
-    parts = (config.task, Path(named).stem, config.learning.learner, config.learning.net)
+    parts = (config.task, Path(named).stem, *config.learning.names)
     given = Given(resolved, given_machine, demos)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 

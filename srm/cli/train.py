@@ -46,7 +46,7 @@ class Train:
 
     training: Annotated[Training, tyro.conf.arg(name="")] = field(default_factory=Training)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given"""
+    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given, with the net only if it was chosen"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
@@ -168,8 +168,8 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
 
 
 def _folder(training: Training) -> Path:
-    parts = (training.task, Path(training.reward).stem, training.learning.learner, training.learning.net)
-    return Path("runs") / "-".join([*(part.replace(":", ".") for part in parts), f"seed{training.seed}"])
+    parts = (training.task.replace(":", "."), Path(training.reward).stem, *training.learning.names)
+    return Path("runs") / "-".join([*parts, f"seed{training.seed}"])
 
 
 def _number(value: float | None) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -53,6 +53,7 @@ from srm.runs.training import FixedPay, Training, training_of
 from srm.seeding import stream
 from srm.trajectory import Demonstrations
 
+AnySettings = TypeVar("AnySettings", bound=Settings)
 PAY = "pay."  # what a checkpoint's arrays of the pay source begin with
 
 
@@ -110,6 +111,7 @@ class Run:
         task = (given.task if given else None) or find_task(settings.task)
         machine, demonstrations = read_inputs(settings, given)
         refuse_taken(folder)
+        settings = settle(settings, task)
         run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
         config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
@@ -270,6 +272,15 @@ class Run:
                 self._rules.load(arrays)
         except RunError as problem:
             raise RunError(f"{checkpoint.path}: {problem}") from None
+
+
+def settle(settings: AnySettings, task: Task) -> AnySettings:
+    """The same with every default as it is for what is observed and done in the task."""
+    envs = task.using(settings.envs).make_envs(1, settings.seed)
+    try:
+        return replace(settings, learning=settings.learning.settle(envs))
+    finally:
+        envs.close()
 
 
 def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:

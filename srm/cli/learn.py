@@ -36,7 +36,7 @@ class Learn:
 
     learning: Annotated[Learning, tyro.conf.arg(name="")] = field(default_factory=Learning)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
+    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with the net only if it was chosen, and with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
@@ -96,7 +96,9 @@ class Learn:
             return Run.resume(self.resume, learning.frames, self.task)
         refuse_idle_task(self.task)
         if not learning.task:
-            raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
+            raise RunError(
+                "name the task to learn (`srm tasks` lists them; your own is PACKAGE.MODULE:NAME), or --resume RUN"
+            )
         return Run.begin(learning, self.out or _folder(learning))
 
 
@@ -117,7 +119,7 @@ def _known(path: Path) -> Iterator[str]:
 
 def _folder(learning: Learning) -> Path:
     machine = Path(learning.machine).stem if learning.machine else "learn"
-    parts = (learning.task.replace(":", "."), machine, learning.learning.learner, learning.learning.net)
+    parts = (learning.task.replace(":", "."), machine, *learning.learning.names)
     folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())

@@ -58,6 +58,7 @@ EPISODE = {
     "number": NUMBER,
     "seed": NUMBER,
     "terminated": bool,
+    "solved?": bool,
     "return": NUMBER,
     "pay": NUMBER,
     "actions": list,

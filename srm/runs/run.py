@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.tasks import find_task, task_in_file
 from srm.errors import RunError
+from srm.evaluate.success import SuccessReader
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
 from srm.rl.learner import Learner, NotFinite
@@ -52,6 +53,7 @@ from srm.runs.training import FixedPay, Training, training_of
 from srm.seeding import stream
 from srm.trajectory import Demonstrations
 
+AnySettings = TypeVar("AnySettings", bound=Settings)
 PAY = "pay."  # what a checkpoint's arrays of the pay source begin with
 
 
@@ -94,6 +96,7 @@ class Run:
         self._refined: list[str] = list(state.get("refined", []))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._rules = None if machine is None else RuleRates(machine)
+        self._success = SuccessReader(self.task, machine, lambda _: self.source.paid)
         self._goal = settings.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -108,6 +111,7 @@ class Run:
         task = (given.task if given else None) or find_task(settings.task)
         machine, demonstrations = read_inputs(settings, given)
         refuse_taken(folder)
+        settings = settle(settings, task)
         run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
         config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
@@ -194,7 +198,7 @@ class Run:
             self.learner.player.envs.close()
 
     def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
-        episodes = book.read(round.rollout)
+        episodes = book.read(round.rollout, self._success.read(round.rollout))
         self._recent.add(episodes)
         if self._rules is not None and self.source.paid is not None:
             self._rules.add(self.source.paid, round.rollout.terminated | round.rollout.truncated)
@@ -270,6 +274,15 @@ class Run:
             raise RunError(f"{checkpoint.path}: {problem}") from None
 
 
+def settle(settings: AnySettings, task: Task) -> AnySettings:
+    """The same with every default as it is for what is observed and done in the task."""
+    envs = task.using(settings.envs).make_envs(1, settings.seed)
+    try:
+        return replace(settings, learning=settings.learning.settle(envs))
+    finally:
+        envs.close()
+
+
 def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:
     """A fresh learner in envs of its own. `began`: the round after which the run goes on."""
     # Envs cannot be put back to where they were: a resumed run plays other episodes than those already seen.
@@ -328,6 +341,6 @@ def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
     state = checkpoint.state
     fits = next(misfits(CHECKPOINT_STATE, state), None) is None
     numbers = [state.get(name, 0) for name in ("round", "frames", "until", "seconds")] if fits else [-1]
-    if fits and min(numbers) >= 0 and all(len(pair) == 2 for pair in state.get("recent") or ()):
+    if fits and min(numbers) >= 0 and all(len(row) in (2, 3) for row in state.get("recent") or ()):
         return state
     raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")

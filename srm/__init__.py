@@ -31,7 +31,7 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, resume, train
+    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, record, resume, train
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -68,6 +68,7 @@ __all__ = [
     "learn",
     "load",
     "propose",
+    "record",
     "resume",
     "train",
 ]
@@ -85,6 +86,7 @@ _HOME = {
             "learn",
             "load",
             "propose",
+            "record",
             "resume",
             "train",
         ),

@@ -19,7 +19,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from srm.domains.base import Task
+from srm.domains.base import Expert, Task
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.dense import dense_rules
@@ -47,12 +47,12 @@ PROPOSED = "proposed"  # in place of a machine: one that is read from the demons
 
 
 def load(machine: Named, vocabulary: Vocabulary | Task | None = None) -> Machine:
-    """Reads a machine: an `.srm` file, or one of the library by its name. Loading executes nothing.
+    """Reads a machine: an `.srm` file, or one of the library by its name. Nothing in the file is executed.
 
     Args:
         machine: The path of a file, or a name such as `"doorkey"`.
         vocabulary: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
-            `words minigrid`, is checked against that.
+            `words minigrid`, or which an installed package adds, is checked against that.
     """
     return _with_words(machine, vocabulary)[0]
 
@@ -69,7 +69,7 @@ def check(
 
     Args:
         machine: A machine, its file, or its name in the library.
-        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
+        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships or is installed, unless given.
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
         horizon: How many steps an episode may last, for the question what it can earn; that of the task's environment, where Gymnasium
@@ -84,11 +84,11 @@ def check(
 
 
 def demonstrations(source: Task | Named, *, count: int | None = None, task: Task | str | None = None) -> Demonstrations:
-    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari.
+    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari. `record` makes new ones.
 
     Args:
-        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or a Minari
-            dataset, as `"namespace/name-v0"`, which needs `task`.
+        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or, which needs
+            `task`, a `.json` or `.csv` file of seeds and actions, or a Minari dataset, as `"namespace/name-v0"`.
         count: Only the first so many.
         task: The task that they must show.
     """
@@ -98,6 +98,12 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
     if isinstance(source, Task):
         return _first(demos.load(demos.shipped(source), source), count)
     path = Path(source)
+    if path.suffix in (".json", ".csv"):
+        from srm.domains.scripts import import_script
+
+        if known is None:
+            raise TaskError(f"{source} holds seeds and actions; name the task they are of: task=...")
+        return _first(import_script(path, known), count)
     if path.exists() or path.suffix == ".npz":
         return _first(demos.load(path, known), count)
     if re.fullmatch(r".+/.+-v\d+", str(source)):
@@ -107,6 +113,32 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
             raise TaskError(f"{source} is a Minari dataset; name the task it shows: task=...")
         return _first(import_minari(str(source), known), count)
     return demonstrations(_task(str(source)), count=count)
+
+
+def record(
+    task: Task | str,
+    count: int = 10,
+    *,
+    expert: Expert | None = None,
+    seed: int = 0,
+    noise: float = 0.0,
+) -> Demonstrations:
+    """Records demonstrations: whole episodes in which an expert succeeds.
+
+    Args:
+        task: Where it shows how it is done.
+        count: How many episodes.
+        expert: A function `plan(env)`, `act(observation)` or `act(env, observation)`, or a class that is made anew for every episode; the task's own
+            unless given.
+        seed: Decides the environments.
+        noise: Share of the actions that are random, of an expert that acts step by step. Episodes that fail are left out.
+    """
+    from srm.domains.record import record as record_episodes
+    from srm.evaluate.success import solved
+
+    chosen = _task(task)
+    shown = chosen if expert is None else replace(chosen, expert=expert)
+    return record_episodes(shown, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
 
 
 # Inference
@@ -301,7 +333,7 @@ def learn(
     settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
     config = configured(Learning, settings, "srm.learn")
     given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count))
-    parts = (config.task, named or "learn", config.learning.learner, config.learning.net)
+    parts = (config.task, named or "learn", *config.learning.names)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 
@@ -343,7 +375,7 @@ def train(
     if demonstrations is not None and not config.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
     demos = _demos(resolved, demonstrations, config.count) if config.from_demonstrations else None
-    parts = (config.task, Path(named).stem, config.learning.learner, config.learning.net)
+    parts = (config.task, Path(named).stem, *config.learning.names)
     given = Given(resolved, given_machine, demos)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
@@ -475,7 +507,7 @@ def _config_name(task: Task, given: Task | str) -> str:
 
 def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) -> tuple[Machine, Vocabulary | None]:
     """A machine, checked against its vocabulary where that is known."""
-    given = vocabulary.vocabulary if isinstance(vocabulary, Task) else vocabulary
+    given = getattr(vocabulary, "vocabulary", vocabulary)  # of a task, or of words written as functions
     if not isinstance(given, Vocabulary | None):
         raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):

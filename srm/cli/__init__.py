@@ -49,7 +49,12 @@ VERBS = {
     "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
     "demo": Verb("srm.cli.task", "Demo", "record demonstrations of a task with its expert"),
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
-    "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations", {"it": "minari"}),
+    "demo import": Verb(
+        "srm.cli.task",
+        "DemoImport",
+        "turn a file of seeds and actions, or a Minari dataset, into demonstrations",
+        {"a Minari dataset": "minari"},
+    ),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "propose": Verb("srm.cli.propose", "Propose", "propose a machine from demonstrations, proved before it is printed"),
     "audit": Verb(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.domains.registry import MODULES, domain_named, domains
+from srm.domains.registry import KnownVocabularies
 from srm.errors import SettingError, SrmError, TaskError, near
 from srm.machine.dense import dense_rules
 from srm.machine.language.parse import find_machine
@@ -40,8 +40,9 @@ class Check:
     """print the atoms under which pay at every step never outweighs a milestone in an episode, instead of the report"""
     horizon: int | None = None
     """steps that an episode may last; those of the task's environment, where Gymnasium knows them, unless given"""
-    words: str | None = None
-    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless given"""
+    words: Annotated[str | None, tyro.conf.arg(aliases=["--task"], metavar="VOCABULARY|TASK")] = None
+    """the vocabulary: its name, a task of your own that has it (PACKAGE.MODULE:NAME, whose code runs), or none; the one that the file names unless given,
+    if it ships or an installed package adds it"""
     json: bool = False
     """print the report as JSON"""
     strict: bool = False
@@ -58,7 +59,7 @@ class Check:
             flags = " and ".join(f"--{flag.replace('_', '-')}" for flag in questions[:2])
             raise SrmError(f"{flags} ask different questions; give one of them")
         vocabulary = self._words()
-        named = None if self.words else {domain.vocabulary.name: domain.vocabulary for domain in domains()}
+        named = None if self.words else KnownVocabularies()
         machine = find_machine(self.file, named)
         used = vocabulary if named is None else machine.own_vocabulary
         if self.forbid_farming:
@@ -76,16 +77,7 @@ class Check:
         """The vocabulary that the flag names."""
         if self.words is None or self.words == "none":
             return None
-        domain = domain_named(self.words)
-        if domain is not None:
-            return domain.vocabulary
-        if ":" in self.words:
-            from srm.domains.tasks import find_task
-
-            return find_task(self.words).vocabulary
-        known = [*MODULES, "none"]
-        hint = near(self.words, known) or f"; give {', '.join(known[:-1])} or none"
-        raise TaskError(f"there is no vocabulary {self.words}{hint}")
+        return find_words(self.words)
 
     def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms
@@ -139,6 +131,19 @@ class Check:
         from srm.machine.checks.core.terminal import print_report
 
         print_report(report, Console())
+
+
+def find_words(name: str) -> Vocabulary:
+    """A vocabulary by its name, or by that of a task which has it."""
+    known = KnownVocabularies()
+    if name in known:
+        return known[name]
+    from srm.domains.info import is_machine_file
+    from srm.domains.tasks import FAMILIES, OWN, find_task
+
+    if ":" in name or name in FAMILIES or is_machine_file(name):
+        return find_task(name).vocabulary
+    raise TaskError(f"there is no vocabulary {name}{near(name, known) or f'; {OWN}'}")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from srm.domains.registry import domain_of_env, domain_of_id, register_environments
-from srm.domains.spaces import ActionSpace, Choice, ObservationSpace, action_space_of, observation_space_of
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError, near
 from srm.extras import install, require
 from srm.seeding import stream
@@ -183,22 +183,22 @@ def numbers_of(info: Mapping[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in info.items() if isinstance(value, NUMBER) and not key.startswith("_")}
 
 
-def _vector_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it."""
+def vector_numbers(info: Mapping[str, Any], ended: Mask) -> dict[str, np.ndarray]:
+    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it. Of envs that have ended an episode and shown the next
+    within the step, `final_info` has them."""
+    numbers = _own_numbers(info, len(ended))
+    if not ended.any():
+        return numbers
+    last = _own_numbers(info.get("final_info", {}), len(ended))
+    return {key: np.where(ended, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}}
+
+
+def _own_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     numbers: dict[str, np.ndarray] = {}
     for key, value in info.items():
         if isinstance(value, np.ndarray) and value.shape == (count,) and value.dtype.kind in "biuf" and key[0] != "_":
             numbers[key] = np.where(info.get(f"_{key}", True), value.astype(np.float64), np.nan)
     return numbers
-
-
-def numbers_after(info: Mapping[str, Any], count: int, begun: Mask) -> dict[str, np.ndarray]:
-    """The numbers [B] of a vector's `info` after a step: of the episode that ended where the next is `begun` [B] already."""
-    numbers = _vector_numbers(info, count)
-    if not begun.any():
-        return numbers
-    last = _vector_numbers(info.get("final_info", {}), count)
-    return {key: np.where(begun, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}}
 
 
 class EnvPoolEnvs:
@@ -279,7 +279,7 @@ class GymnasiumEnvs:
             finals = self._finals(over, info)
         elif not self._same_step:
             self._over = over
-        numbers = numbers_after(info, self.count, over if self._same_step else np.zeros_like(over))
+        numbers = vector_numbers(info, over if self._same_step else np.zeros_like(over))
         reward = np.asarray(reward, np.float32)
         refuse_not_finite(self.env_id, "pays", reward)
         return Step(observations, poses, reward, terminated, over & ~terminated, valid, *finals, numbers)
@@ -308,13 +308,6 @@ def refuse_not_finite(env_id: str, verb: str, numbers: np.ndarray) -> None:
             f"{env_id}: {verb} {first}; mend it, or wrap it so that it does not "
             "(gymnasium.wrappers.TransformObservation and TransformReward do that)"
         )
-
-
-def number_of_actions(envs: Envs) -> int:
-    """How many there are to choose from."""
-    if not isinstance(envs.action_space, Choice) or envs.action_space.start:
-        raise TaskError(f"{envs.env_id}: has no actions to choose one from; wrap it so that they are Discrete")
-    return envs.action_space.count
 
 
 def first_seed(seed: int) -> int:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.evaluate import batched
-from srm.evaluate.payer import read_events, walk_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.evaluate.program import Program
 from srm.machine.language.print import columns
 from srm.machine.model import Machine

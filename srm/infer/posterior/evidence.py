@@ -53,8 +53,8 @@ class EvidenceSide:
     whole: npt.NDArray[np.bool_]  # [episodes] whether it was played to its end
 
     @staticmethod
-    def of(program: Program, event_reader: EventReader, rollout: Rollout) -> EvidenceSide:
-        residual, _ = read_rollout(program, event_reader, rollout)
+    def of(program: Program, event_reader: EventReader, rollout: Rollout, column: str = "env") -> EvidenceSide:
+        residual, _ = read_rollout(program, event_reader, rollout, column)
         over = rollout.terminated | rollout.truncated
         # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
         first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
@@ -120,7 +120,7 @@ class EvidenceSide:
 
 def demonstrated_side(program: Program, event_reader: EventReader, demonstrated: Rollout) -> EvidenceSide:
     """Refuses demonstrations that the machine says nothing about."""
-    side = EvidenceSide.of(program, event_reader, demonstrated)
+    side = EvidenceSide.of(program, event_reader, demonstrated, "demonstration")
     if len(side.residual.entries) == 0:
         raise DemonstrationError(
             f"the demonstrations show no event of machine {program.machine.name}; "

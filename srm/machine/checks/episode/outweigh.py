@@ -95,6 +95,8 @@ def _rivals(subject: Subject, living: Living) -> Iterator[Rivals]:
 
 def _compared(subject: Subject, prover: Prover, living: Living, steps: int) -> Iterator[Outweighing]:
     for rivals in _rivals(subject, living):
+        if prover.can(sign(subject.form(rivals.milestone.pay), ">")) is False:
+            continue  # a penalty, such as that of a crash: staying out of it is what is wanted
         dense, milestone = (StepBounds.of(subject, rule, steps) for rule in (rivals.dense, rivals.milestone))
         yield Outweighing(
             rivals,

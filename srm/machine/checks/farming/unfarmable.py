@@ -198,7 +198,7 @@ def atoms_for(subject: Subject, prover: Prover, condition: Condition, label: str
     needed = [part for part in _parts(condition) if prover.can(negate(part)) is not False]
     forms = [_written(part.form) for part in needed if isinstance(part, Sign) and _is_closed(part)]
     if len(forms) < len(needed):
-        return "it reads signals, which may be any number"
+        return "it reads signals without a range, which may be any number"
     atoms = [_atom(form, subject.machine, label) for form in forms if form is not None]
     if len(atoms) < len(forms):
         return "an atom would need numbers that no text holds exactly"

@@ -114,13 +114,14 @@ def trace(machine: Machine, event_reader: EventReader, trajectory: Trajectory, v
     walk, steps = Walk(machine, vocabulary, values), []
     for step, (happened,) in enumerate(happenings(events, vocabulary)):
         signals = signals_at(events, vocabulary, step, 0)
-        steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
+        steps.append(trace_step(walk, step, int(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
     return Trace(tuple(steps), trajectory.terminated, sum(step.value for step in steps), trajectory.total_reward)
 
 
-def _step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes], signals: Signals) -> TracedStep:
+def trace_step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes], signals: Signals) -> TracedStep:
+    """One step of a walk, which it moves on."""
     then = copy(walk)  # where the machine stood before the step
     then.counts, then.pay = dict(walk.counts), list(walk.pay)
     judgement = walk.step(happened, signals, f"step {step}")

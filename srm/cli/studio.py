@@ -66,6 +66,7 @@ class OpenStudio:
         """The studio that the flags ask for, in the current folder."""
         from srm.domains import demonstrations as demos
         from srm.domains.tasks import find_task
+        from srm.studio.edit import Edit
         from srm.studio.episodes import EpisodeLibrary, given_demonstrations
         from srm.studio.play import policy_of
         from srm.studio.store import EpisodeStore
@@ -78,7 +79,9 @@ class OpenStudio:
         episodes = EpisodeLibrary(task, store, given_demonstrations(task, self.demos), others, policy)
         name = self.machine or (task.machines[0] if task.machines else None)
         text = None if name is None else _text(name)
-        return Studio(task, self.task, Path.cwd(), text, episodes)
+        studio = Studio(task, self.task, Path.cwd(), text, episodes)
+        Edit(studio)
+        return studio
 
     def _report(self, studio: Studio) -> None:
         """What is saved, and where."""

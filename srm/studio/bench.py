@@ -116,14 +116,14 @@ def _filled(machine: Machine, constraint: Constraint | None, known: Mapping[str,
 
 def places(error: MachineError) -> list[dict[str, Any]]:
     """Each mistake with its line and column, counted from 1, and its length."""
-    found = []
+    mistakes = []
     for problem in error.problems:
         first, *rest = problem.split("\n")
         place = _PLACE.match(first)
         carets = rest[-1].count("^") if rest else 1
         if place:
             line, column, message = place.groups()
-            found.append({"line": int(line), "column": int(column), "length": max(1, carets), "message": message})
+            mistakes.append({"line": int(line), "column": int(column), "length": max(1, carets), "message": message})
         else:
-            found.append({"line": 1, "column": 1, "length": 1, "message": problem})
-    return found
+            mistakes.append({"line": 1, "column": 1, "length": 1, "message": problem})
+    return mistakes

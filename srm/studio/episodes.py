@@ -112,7 +112,7 @@ class EpisodeLibrary:
 
     # What a page shows
 
-    def rows(self, bench: Bench | None) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """A line for each episode: length, return, events, and the note."""
         return [self._row(episode) for episode in self]
 

@@ -9,8 +9,9 @@ from functools import cache
 from importlib.resources import files
 
 from srm.report.html.markup import Markup, join, tag
+from srm.report.run.learning import SCRIPTS
 
-SHARED = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay")
+SHARED = [name for name in SCRIPTS if name not in ("choices", "learning")]  # without what starts a page
 EXPORTED = (
     "element shape number signed fixed large amountClass payEquation Chart Cursor extent drawLearning drawHoles drawRules "
     "drawEnv nameThing GridEnv Episode MachineDrawing Replay stepFacts"

@@ -30,7 +30,7 @@ MOST_AHEAD = 12  # actions that are tried ahead
 
 
 @dataclass
-class World:
+class PlayedWorld:
     """An environment between two steps, and the machine that follows it."""
 
     env: gymnasium.Env
@@ -59,8 +59,8 @@ class World:
             self.live.add(self.last)
         self.scene = look(self.env)
 
-    def copied(self) -> World:
-        return World(
+    def copied(self) -> PlayedWorld:
+        return PlayedWorld(
             copy.deepcopy(self.env),
             None if self.live is None else self.live.fork(),
             self.observation,
@@ -73,7 +73,7 @@ class World:
         return self.last is not None and (self.last.terminated or self.last.truncated)
 
 
-class Play:
+class EpisodePlay:
     """One episode under way, of one tab."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Play:
         self._machine, self._event_reader, self._values, self._act = machine, event_reader, values, act
         self._env = task.environment(task.env_id)
         self.actions = action_count(task, self._env)
-        self._ahead: dict[int, World] = {}
+        self._ahead: dict[int, PlayedWorld] = {}
         self._can_copy = self.actions <= MOST_AHEAD
         self.stored: str | None = None  # the key of the episode, once it is over and kept
         self._begin()
@@ -97,7 +97,7 @@ class Play:
     def _begin(self) -> None:
         seen, _ = self._env.reset(seed=self.seed)
         live = None if self._machine is None else LiveTrace(self._machine, self._event_reader, self._values)
-        self.world = World(self._env, live, np.array(observation_of(seen)), pose_of(self._env), look(self._env))
+        self.world = PlayedWorld(self._env, live, np.array(observation_of(seen)), pose_of(self._env), look(self._env))
         self._first = (self.world.observation, self.world.pose)
         self.steps: list[PlayedStep] = []
         self._acted = 0  # observations that the policy has been shown
@@ -214,7 +214,7 @@ class Play:
         self.world.env.close()
 
 
-def _moment_json(world: World) -> dict[str, Any]:
+def _moment_json(world: PlayedWorld) -> dict[str, Any]:
     live, last = world.live, world.last
     return {
         "scene": tell([world.scene]),

@@ -23,7 +23,7 @@ from srm.errors import MachineError, SettingError
 from srm.seeding import stream
 from srm.studio.bench import Bench, places
 from srm.studio.episodes import EpisodeLibrary
-from srm.studio.play import Play
+from srm.studio.play import EpisodePlay
 from srm.studio.security import numbers_of, text_of, whole_of
 from srm.studio.store import ASIDE, KEPT, EpisodeStore
 
@@ -40,7 +40,7 @@ class Session:
 
     id: str
     bench: Bench | None
-    play: Play | None = None
+    play: EpisodePlay | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -175,7 +175,7 @@ class Studio:
             if session.play is not None:
                 session.play.close()
             bench, policy = session.bench, self.library.policy
-            session.play = Play(
+            session.play = EpisodePlay(
                 self.task,
                 seed,
                 None if bench is None else bench.concrete,
@@ -208,7 +208,7 @@ class Studio:
             playing.stored = None
             return playing.whole()
 
-    def _under_way(self, session: Session, body: Body) -> Play:
+    def _under_way(self, session: Session, body: Body) -> EpisodePlay:
         """The episode that the page believes to be at a step; it is refused where another page has gone on with it."""
         if session.play is None:
             raise SettingError("no episode was begun; begin one")
@@ -219,8 +219,8 @@ class Studio:
     # Episodes
 
     def _episodes(self, body: Body) -> dict[str, Any]:
-        with self.session(body) as session:
-            return {"episodes": self.library.rows(session.bench)}
+        with self.session(body):
+            return {"episodes": self.library.rows()}
 
     def _episode(self, body: Body) -> dict[str, Any]:
         with self.session(body) as session:

@@ -50,6 +50,7 @@ class Served:
         status, _, content = self.request(f"/api/{name}", asked)
         answer = json.loads(content)
         assert status == 200, answer
+        assert "error" not in answer, answer
         return answer
 
 

@@ -37,6 +37,11 @@ export class Play {
     else await this.renew();
   }
 
+  /** The tab was clicked: keys act at once. */
+  focus() {
+    this.part("world").focus();
+  }
+
   // What the person does
 
   listActions() {
@@ -133,7 +138,7 @@ export class Play {
     this.timer = null;
     const rate = Number(this.part("pace").value);
     if (rate) this.timer = setInterval(() => this.tick(), 1000 / rate);
-    this.part("world").focus();
+    this.focus();
   }
 
   tick() {

@@ -41,7 +41,7 @@ async function send(name, body, kind, signal) {
     throw new Trouble("The studio does not answer. What was kept is on disk; start it again with srm studio.");
   }
   const answer = await response.json();
-  if (!response.ok) throw new Trouble(answer.error);
+  if (answer.error) throw new Trouble(answer.error);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 // Starts the studio: four tabs of one page.
 
 import { Episodes } from "./episodes.js";
+import { Edit } from "./edit.js";
 import { Play } from "./play.js";
 import { ask, complain, session, tried } from "./server.js";
 
@@ -16,7 +17,7 @@ class Studio {
     document.getElementById("about").textContent = `${this.about.task.meaning} · ${this.about.task.env_id}`;
     this.episodes = new Episodes(this);
     this.play = new Play(this);
-    this.parts = { play: this.play };
+    this.parts = { play: this.play, edit: new Edit(this) };
     this.listen();
     this.choose(location.hash.slice(1) || "play");
     await this.episodes.refresh();
@@ -26,7 +27,10 @@ class Studio {
   listen() {
     const tabs = TABS.map((name) => document.getElementById(`tab-${name}`));
     tabs.forEach((tab, index) => {
-      tab.addEventListener("click", () => this.choose(TABS[index]));
+      tab.addEventListener("click", () => {
+        this.choose(TABS[index]);
+        this.parts[TABS[index]]?.focus?.();
+      });
       tab.addEventListener("keydown", (event) => {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!by) return;

@@ -83,7 +83,7 @@ class Edit:
         if not episodes:
             return {"episodes": [], "verdict": "There is no episode yet. Play one.", "margins": bench.margins()}
         totals = self.totals(bench, episodes)
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "key": e.key,
                 "name": e.name,
@@ -93,15 +93,16 @@ class Edit:
             }
             for e, total in zip(episodes, totals.tolist(), strict=True)
         ]
-        rows.sort(key=lambda row: -row["pay"])
+        rows.sort(key=lambda row: row["pay"], reverse=True)
         return {"episodes": rows, "verdict": verdict(rows), "margins": bench.margins()}
 
     def totals(self, bench: Bench, episodes: Sequence[ListedEpisode]) -> np.ndarray:
         """What each episode is paid in all, [B]."""
-        paid = batched.pay(self._residual(bench.machine, episodes), bench.assignment[None])
+        paid = batched.pay(self.residual(bench.machine, episodes), bench.assignment[None])
         return np.bincount(paid.env, paid.pay[0], minlength=len(episodes))
 
-    def _residual(self, machine: Machine, episodes: Sequence[ListedEpisode]) -> Residual:
+    def residual(self, machine: Machine, episodes: Sequence[ListedEpisode]) -> Residual:
+        """The episodes as the machine sees them, holes open; those that were read last are not read again."""
         keys = tuple(episode.key for episode in episodes)
         with self._lock:
             if self._read is None or self._read[:2] != (machine, keys):

@@ -1,6 +1,7 @@
 """The process behind `Child`: reads questions, a line each, and answers them.
 
-{"check": text, "constraint": name, "values": {hole: number} or null}   what `srm check` finds
+{"check": text, "constraint": name, "values": {hole: number} or null}       what `srm check` finds
+{"posterior": text, "constraint": name, "demos": [file], "preferences": file or null}   draws, and what is known of each hole
 """
 
 from __future__ import annotations
@@ -9,21 +10,66 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from srm.domains import demonstrations as demos
 from srm.domains.base import Task
+from srm.domains.preferences import play_again, read_preferences
 from srm.domains.tasks import find_task
 from srm.errors import SrmError
 from srm.machine.checks.check import Report, check
 from srm.machine.language.parse import parse
+from srm.trajectory import as_rollout
+
+SWEEPS = 600  # at most: a person waits
+DRAWS = 800  # that are handed over
 
 
 def answer(task: Task, question: Mapping[str, Any]) -> dict[str, Any]:
+    return answer_posterior(task, question) if "posterior" in question else answer_check(task, question)
+
+
+def answer_check(task: Task, question: Mapping[str, Any]) -> dict[str, Any]:
     machine = parse(question["check"], {task.vocabulary.name: task.vocabulary})
     if question["values"] is not None:
         machine = machine.opened().concretize(question["values"])
     report = check(machine, task.vocabulary, question["constraint"])
     return findings_json(report)
+
+
+def answer_posterior(task: Task, question: Mapping[str, Any]) -> dict[str, Any]:
+    """As `srm infer` does it, with fewer draws; without demonstrations it is the prior that is drawn from."""
+    from srm.infer.posterior.infer import infer, prior_draws, random_play
+    from srm.infer.posterior.prior import Prior
+    from srm.infer.posterior.sample import PosteriorConfig
+
+    machine = parse(question["posterior"], {task.vocabulary.name: task.vocabulary}).opened()
+    constraint = None if question["constraint"] == "none" else machine.constraint(question["constraint"])
+    episodes = [episode for path in question["demos"] for episode in demos.load(Path(path), task).trajectories]
+    if not episodes:
+        draws = prior_draws(Prior.of(machine, constraint), 0)
+        return {"draws": _thinned(draws), "values": None, "answers": 0}
+    demonstrated, path = as_rollout(episodes), question["preferences"]
+    answers = None if path is None else read_preferences(Path(path), task)
+    known = infer(
+        machine,
+        constraint,
+        task.event_reader(),
+        demonstrated,
+        [random_play(task, demonstrated, 0)],
+        PosteriorConfig(sweeps=SWEEPS),
+        compared=None if answers is None else (answers, play_again(answers, task)),
+    )
+    count = 0 if answers is None else len(answers.comparisons)
+    return {"draws": _thinned(known.draws.assignments), "values": dict(known.values), "answers": count}
+
+
+def _thinned(draws: np.ndarray) -> list[list[float]]:
+    rows: list[list[float]] = draws[:: max(1, len(draws) // DRAWS)].tolist()
+    return rows
 
 
 def findings_json(report: Report) -> dict[str, Any]:

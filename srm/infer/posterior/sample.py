@@ -20,6 +20,7 @@ import numpy as np
 from srm.infer.posterior.diagnostics import effective_size, r_hat
 from srm.infer.posterior.evidence import Evidence
 from srm.infer.posterior.likelihood import Likelihood, StepLikelihood, TotalLikelihood, TrajectoryLikelihood
+from srm.infer.posterior.preferences import PreferenceLikelihood
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.machine.checks.check import Forbidden
@@ -91,6 +92,8 @@ class Density:
         }
         names = ("steps", "totals") if config.likelihood == "both" else (config.likelihood,)
         self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
+        if evidence.compared is not None:
+            self.parts["preferences"] = PreferenceLikelihood.of(evidence.compared)
 
     def in_full(self) -> Density:
         """The same with every step of a demonstration counted as evidence of its own."""

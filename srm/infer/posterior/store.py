@@ -75,6 +75,7 @@ def summary_of(
         posterior.demonstrations,
         posterior.demonstrated_steps,
         posterior.played_steps,
+        posterior.answers,
     )
 
 

@@ -59,7 +59,7 @@ class OpenStudio:
         if self.browser:
             webbrowser.open(address)
         serve(studio, token, listening)
-        self._report(studio)
+        print("\n".join(studio.saved()), file=sys.stderr)
         return 0
 
     def make(self) -> Studio:
@@ -72,6 +72,7 @@ class OpenStudio:
         from srm.studio.play import policy_of
         from srm.studio.store import EpisodeStore
         from srm.studio.studio import Studio
+        from srm.studio.watch import Watch
 
         task = find_task(self.task)
         others = None if self.others is None else demos.load(self.others, task)
@@ -81,20 +82,8 @@ class OpenStudio:
         name = self.machine or (task.machines[0] if task.machines else None)
         text = None if name is None else _text(name)
         studio = Studio(task, self.task, Path.cwd(), text, episodes)
-        Compare(studio, Edit(studio), given_file(studio, self.demos))
+        Watch(studio, Compare(studio, Edit(studio), given_file(studio, self.demos)))
         return studio
-
-    def _report(self, studio: Studio) -> None:
-        """What is saved, and where."""
-        from srm.studio.store import ASIDE, KEPT
-
-        for name in (KEPT, ASIDE):
-            shelf = studio.store.shelves[name]
-            if shelf.episodes:
-                what = "demonstrations" if name == KEPT else "episodes that you set aside"
-                print(f"{shelf.path}: {len(shelf.episodes)} {what}", file=sys.stderr)
-        if not any(shelf.episodes for shelf in studio.store.shelves.values()):
-            print("no episode was played to its end, so none is saved", file=sys.stderr)
 
 
 def _text(name: str) -> str:

@@ -7,8 +7,9 @@ JSON object. What the user can mend is an answer too, {"error": the line}; brows
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -77,13 +78,6 @@ class Application:
 
         return guard
 
-    @asynccontextmanager
-    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            self.studio.close()
-
     def routes(self) -> list[Route]:
         return [
             Route("/", self.guarded(self.page, known=False)),
@@ -112,21 +106,34 @@ async def _in_thread(question: Callable[[], Any]) -> Response:
     return await run_in_threadpool(reply)
 
 
-def make_server(studio: Studio, token: str, listening: Any) -> Any:
+class StudioServer(uvicorn.Server):
+    """Ends what takes long before it waits for those who wait for it."""
+
+    def __init__(self, config: uvicorn.Config, studio: Studio) -> None:
+        super().__init__(config)
+        self._studio = studio
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._studio.close()
+        await super().shutdown(sockets)
+
+
+def make_server(studio: Studio, token: str, listening: socket.socket) -> StudioServer:
     """Answers on a socket that is bound already, once it is `run`."""
     application = Application(studio, token, listening.getsockname()[1])
     config = uvicorn.Config(
-        Starlette(routes=application.routes(), lifespan=application.lifespan),
-        log_level="warning",
+        Starlette(routes=application.routes()),
+        lifespan="off",
+        log_level="critical",
         access_log=False,
         ws="none",
         timeout_graceful_shutdown=2,
         server_header=False,
     )
-    return uvicorn.Server(config)
+    return StudioServer(config, studio)
 
 
-def serve(studio: Studio, token: str, listening: Any) -> None:
+def serve(studio: Studio, token: str, listening: socket.socket) -> None:
     """Answers until Ctrl-C."""
     with suppress(KeyboardInterrupt):  # raised once more when everything is closed
         make_server(studio, token, listening).run(sockets=[listening])

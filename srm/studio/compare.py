@@ -30,6 +30,7 @@ from srm.domains.record import UNKNOWN_SEED
 from srm.errors import DemonstrationError, SettingError, SrmError
 from srm.evaluate import batched
 from srm.infer.posterior.preferences import SIDES, log_answer, next_pair
+from srm.report.html.numbers import counted
 from srm.seeding import stream
 from srm.studio.bench import Bench
 from srm.studio.child import Child
@@ -67,12 +68,13 @@ class Compare:
         self.preferences = (
             read_preferences(self.path, task) if self.path.exists() else Preferences(task.name, task.env_id, ())
         )
-        studio.add({"pair": self._pair, "answer": self._answer, "answers": self._answers}, self.child.close)
+        studio.add({"pair": self._pair, "answer": self._answer}, self.child.close, self._saved)
 
     # Questions
 
-    def _answers(self, _: Body) -> dict[str, Any]:
-        return {"file": self.path.name, "count": len(self.preferences.comparisons)}
+    def _saved(self) -> list[str]:
+        count = len(self.preferences.comparisons)
+        return [f"{self.path}: {counted(count, 'answer')}"] if count else []
 
     def _pair(self, body: Body) -> dict[str, Any]:
         """Two episodes to compare. The first time the posterior has to be drawn, which takes seconds."""

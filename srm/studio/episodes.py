@@ -18,7 +18,7 @@ from typing import Any
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.captions import action_name, captions
-from srm.domains.record import Act, play
+from srm.domains.record import UNKNOWN_SEED, Act, play
 from srm.domains.scenes import tell
 from srm.errors import SettingError
 from srm.evaluate.trace import trace
@@ -69,7 +69,7 @@ class EpisodeLibrary:
         policy: Policy | None,
     ) -> None:
         self.task, self.store, self.policy = task, store, policy
-        self._fixed = {"given": _listed("given", given), "others": _listed("others", others)}
+        self._fixed = {"given": _listed("given", task, given), "others": _listed("others", task, others)}
         self._lock, self._captions = threading.Lock(), dict[str, list[str]]()
 
     def __iter__(self) -> Iterator[ListedEpisode]:
@@ -157,10 +157,13 @@ class EpisodeLibrary:
         }
 
 
-def _listed(group: str, episodes: Demonstrations | None) -> list[ListedEpisode]:
+def _listed(group: str, task: Task, episodes: Demonstrations | None) -> list[ListedEpisode]:
+    """Those of another environment of the task cannot be played again here: they have no seed."""
     if episodes is None:
         return []
-    pairs = zip(episodes.seeds, episodes.trajectories, strict=True)
+    own = episodes.env_id == task.env_id
+    seeds = episodes.seeds if own else [UNKNOWN_SEED] * len(episodes)
+    pairs = zip(seeds, episodes.trajectories, strict=True)
     return [
         ListedEpisode(group, number, key_of(seed, trajectory), seed, trajectory)
         for number, (seed, trajectory) in enumerate(pairs, start=1)

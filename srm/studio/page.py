@@ -21,7 +21,7 @@ ASSETS = {  # what is served, and as what
     "report.js": SCRIPT,
     "report.css": STYLE,
     "studio.css": STYLE,
-    **{f"{name}.js": SCRIPT for name in "studio server world play episodes editor edit compare watch".split()},
+    **{f"{name}.js": SCRIPT for name in "studio server world known play episodes editor edit compare watch".split()},
 }
 TABS = {"play": "Play", "compare": "Compare", "edit": "Edit", "watch": "Watch"}
 

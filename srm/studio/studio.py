@@ -20,6 +20,7 @@ from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.controls import action_names, controls_of
 from srm.errors import MachineError, SettingError
+from srm.report.html.numbers import counted
 from srm.seeding import stream
 from srm.studio.bench import Bench, places
 from srm.studio.episodes import EpisodeLibrary
@@ -53,6 +54,7 @@ class Studio:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._closing: list[Callable[[], None]] = []
+        self._saved: list[Callable[[], list[str]]] = []
         self._seeds = stream(int.from_bytes(secrets.token_bytes(6), "big"), "episodes of a studio")
         env = task.environment(task.env_id)
         self.controls, self.actions = controls_of(task, env), action_names(task, env)
@@ -73,10 +75,24 @@ class Studio:
     def store(self) -> EpisodeStore:
         return self.library.store
 
-    def add(self, questions: Mapping[str, Question], close: Callable[[], None]) -> None:
-        """Another part of the studio."""
+    def add(
+        self,
+        questions: Mapping[str, Question],
+        close: Callable[[], None] = lambda: None,
+        saved: Callable[[], list[str]] = list,
+    ) -> None:
+        """Another part of the studio; `saved` are lines about what it leaves behind."""
         self.questions |= questions
         self._closing.append(close)
+        self._saved.append(saved)
+
+    def saved(self) -> list[str]:
+        """What is on disk, a line for each file."""
+        names = {KEPT: "demonstration", ASIDE: "episode that you set aside"}
+        shelves = [(self.store.shelves[name], noun) for name, noun in names.items()]
+        own = [f"{shelf.path}: {counted(len(shelf.episodes), noun)}" for shelf, noun in shelves if shelf.episodes]
+        lines = [*own, *(line for part in self._saved for line in part())]
+        return lines or ["no episode was played to its end, so none is saved"]
 
     def close(self) -> None:
         for close in self._closing:

@@ -24,7 +24,7 @@ from srm.machine.checks.check import Report, check
 from srm.machine.language.parse import parse
 from srm.trajectory import as_rollout
 
-SWEEPS = 600  # at most: a person waits
+SWEEPS = 300  # at most: a person waits, and to choose a pair few draws will do
 DRAWS = 800  # that are handed over
 
 
@@ -60,7 +60,7 @@ def answer_posterior(task: Task, question: Mapping[str, Any]) -> dict[str, Any]:
         task.event_reader(),
         demonstrated,
         [random_play(task, demonstrated, 0)],
-        PosteriorConfig(sweeps=SWEEPS),
+        PosteriorConfig(first_look=100, sweeps=SWEEPS),
         compared=None if answers is None else (answers, play_again(answers, task)),
     )
     count = 0 if answers is None else len(answers.comparisons)

@@ -42,12 +42,12 @@ class Served:
         connection.close()
         return response.status, response.headers, content
 
-    def ask(self, name: str, **body: Any) -> Any:
+    def ask(self, question: str, /, **body: Any) -> Any:
         """As a page asks, in a session of its own."""
-        if not self.session and name != "open":
+        if not self.session and question != "open":
             self.session = self.ask("open", session="")["session"]
         asked = json.dumps({"session": self.session, **body}).encode()
-        status, _, content = self.request(f"/api/{name}", asked)
+        status, _, content = self.request(f"/api/{question}", asked)
         answer = json.loads(content)
         assert status == 200, answer
         assert "error" not in answer, answer

@@ -293,5 +293,5 @@ def test_ctrl_c_ends_it_and_says_what_is_saved(browser: Any, tmp_path: Path) -> 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "mine.npz: 1 demonstrations" in err
+    assert "mine.npz: 1 demonstration" in err
     assert "Traceback" not in out + err

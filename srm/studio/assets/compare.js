@@ -1,11 +1,13 @@
 // Compare: two episodes side by side, and which is better. Pairs come where what is known is most divided.
 
-import { Episode, element, number } from "./report.js";
+import { listKnown } from "./known.js";
+import { Episode, element } from "./report.js";
 import { ask, tried } from "./server.js";
 import { paint } from "./world.js";
 
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "equal", "=": "equal", 0: "cannot say" };
-const RATE = 6; // moments a second
+const RATE = 6; // moments a second, or
+const LONGEST = 15; // seconds of an episode
 const EDGE = 380; // pixels of a world
 
 export class Compare {
@@ -71,7 +73,7 @@ export class Compare {
     this.part("compare-state").textContent = answer.count ? `${answer.count} answered, in ${answer.file}` : "Keys: ← → ↓, 0; space plays.";
     this.sides = ["left", "right"].map((side) => this.open(side, answer[side]));
     this.part("compare-moment").max = Math.max(...this.sides.map(({ episode }) => episode.steps));
-    this.listHoles(answer.holes);
+    listKnown(this.part("compare-holes"), answer.holes);
     this.part("compare-take").hidden = !answer.values;
     this.go(0);
     this.play();
@@ -85,7 +87,14 @@ export class Compare {
     const figure = this.part(`compare-${side}`);
     figure.querySelector(".outcome-line").textContent = `${episode.outcome} in ${episode.steps} steps`;
     const happened = record.trace.filter((entry) => entry.events?.length);
-    const items = happened.map((entry) => element("li", { "data-moment": entry.step + 1 }, element("span", { class: "when" }, entry.step + 1), " ", entry.events.join(", ")));
+    const items = happened.map((entry) => {
+      const open = element("button", { type: "button", class: "link" }, element("span", { class: "when" }, entry.step + 1), entry.events.join(", "));
+      open.addEventListener("click", () => {
+        this.pause();
+        this.go(entry.step + 1);
+      });
+      return element("li", { "data-moment": entry.step + 1 }, open);
+    });
     figure.querySelector(".happened").replaceChildren(...items);
     return { episode, figure, items, scene: { grid: record.grid, pictures: record.pictures } };
   }
@@ -107,7 +116,7 @@ export class Compare {
     this.timer = setInterval(() => {
       if (this.moment >= last) this.pause();
       else if (this.visible) this.go(this.moment + 1);
-    }, 1000 / RATE);
+    }, 1000 / Math.max(RATE, last / LONGEST));
   }
 
   pause() {
@@ -125,25 +134,9 @@ export class Compare {
     return tried(async () => {
       const { machine, play } = await ask("machine", { values: this.pair.values });
       this.studio.setMachine(machine, play);
+      this.studio.parts.edit.show(machine);
+      this.studio.parts.edit.entered = false; // its proofs and its ranking are of other values
       this.part("compare-state").textContent = "The machine pays by what is known.";
     });
-  }
-
-  listHoles(holes) {
-    const low = Math.min(0, ...holes.map((hole) => hole.before[0]));
-    const high = Math.max(0, ...holes.map((hole) => hole.before[1]));
-    const place = (value) => `${(100 * (Math.min(Math.max(value, low), high) - low)) / (high - low || 1)}%`;
-    const bar = (kind, from, to) => {
-      const made = element("span", { class: kind });
-      made.style.left = place(from);
-      made.style.right = `calc(100% - ${place(to)})`;
-      return made;
-    };
-    this.part("compare-holes").replaceChildren(...holes.map(({ name, low: from, high: to, before }) => {
-      const zero = element("span", { class: "at-zero" });
-      zero.style.left = place(0);
-      const track = element("span", { class: "track" }, bar("before", ...before), bar("now", from, to), zero);
-      return element("div", { class: "slider" }, element("code", { class: "hole" }, `?${name}`), track, element("span", { class: "range" }, `${number(from, 2)} … ${number(to, 2)}`));
-    }));
   }
 }

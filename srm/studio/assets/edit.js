@@ -198,11 +198,16 @@ export class Edit {
     this.part("edit-open").value = "";
     await tried(async () => {
       const { text } = await ask("file", { name });
-      this.editor.text = text;
-      this.part("edit-name").value = name.endsWith(".srm") ? name : `my_${name}.srm`;
-      this.part("edit-over").hidden = true;
-      await this.read({});
+      await this.take(text, name.endsWith(".srm") ? name : `my_${name}.srm`);
     });
+  }
+
+  /** Another text, to be saved under a name. */
+  async take(text, name) {
+    this.editor.text = text;
+    this.part("edit-name").value = name;
+    this.part("edit-over").hidden = true;
+    await this.read({});
   }
 
   async save(how) {

@@ -4,6 +4,7 @@ import { Episodes } from "./episodes.js";
 import { Compare } from "./compare.js";
 import { Edit } from "./edit.js";
 import { Play } from "./play.js";
+import { Watch } from "./watch.js";
 import { ask, complain, session, tried } from "./server.js";
 
 const TABS = ["play", "compare", "edit", "watch"];
@@ -18,7 +19,7 @@ class Studio {
     document.getElementById("about").textContent = `${this.about.task.meaning} · ${this.about.task.env_id}`;
     this.episodes = new Episodes(this);
     this.play = new Play(this);
-    this.parts = { play: this.play, compare: new Compare(this), edit: new Edit(this) };
+    this.parts = { play: this.play, compare: new Compare(this), edit: new Edit(this), watch: new Watch(this) };
     this.listen();
     this.choose(location.hash.slice(1) || "play");
     await this.episodes.refresh();

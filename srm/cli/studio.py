@@ -66,7 +66,7 @@ class OpenStudio:
         """The studio that the flags ask for, in the current folder."""
         from srm.domains import demonstrations as demos
         from srm.domains.tasks import find_task
-        from srm.studio.compare import Compare, given_file
+        from srm.studio.compare import Compare
         from srm.studio.edit import Edit
         from srm.studio.episodes import EpisodeLibrary, given_demonstrations
         from srm.studio.play import policy_of
@@ -82,7 +82,7 @@ class OpenStudio:
         name = self.machine or (task.machines[0] if task.machines else None)
         text = None if name is None else _text(name)
         studio = Studio(task, self.task, Path.cwd(), text, episodes)
-        Watch(studio, Compare(studio, Edit(studio), given_file(studio, self.demos)))
+        Watch(studio, Compare(studio, Edit(studio, self.demos)))
         return studio
 
 

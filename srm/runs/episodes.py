@@ -8,9 +8,9 @@
     rules      {label: text} of the machine's rules
     episodes   a list; of each
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
-        env_id, seed (-1: not known)                  terminated  False: time ran out
+        env_id, seed (-1: not known)                  terminated  False: time ran out        solved
         return     the task's reward in all           pay      the machine's, hindsight included
-        actions    [T]                                rewards  [step, task reward] where there was any
+        actions    [T], or [T] lists of several       rewards  [step, task reward] where there was any
         trace      what the machine said, of the steps at which anything happened (`step_json`)
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
@@ -31,6 +31,7 @@ from srm.domains.registry import domain_of, domain_of_env
 from srm.domains.scenes import Picture, Scene, look, tell
 from srm.errors import DemonstrationError
 from srm.evaluate.explain import Amount
+from srm.evaluate.success import solved
 from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
 from srm.machine.model import Machine
 from srm.seeding import stream
@@ -65,8 +66,9 @@ def record_episodes(
     for episode in episodes:
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
         moments, room = _within(episode.moments, room)
-        records.append(episode_json(machine, episode, traced) | tell(moments))
-    actions = sorted({action for record in records for action in record["actions"]})
+        known = {"solved": solved(task, episode.trajectory, machine)}
+        records.append(episode_json(machine, episode, traced) | known | tell(moments))
+    actions = sorted({action for record in records for action in record["actions"] if isinstance(action, int)})
     return {
         "format": FORMAT,
         "task": task.name,
@@ -145,7 +147,7 @@ def episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str,
         "terminated": trajectory.terminated,
         "return": _short(trajectory.total_reward),
         "pay": _short(traced.pay),
-        "actions": trajectory.actions.tolist(),
+        "actions": [_plain_action(action) for action in trajectory.actions.tolist()],
         "rewards": [[step, _short(reward)] for step, reward in enumerate(trajectory.task_reward.tolist()) if reward],
         "trace": [step_json(step) for step in traced.steps if step.happened or not step.is_idle],
         "counters": list(_counters(traced)),
@@ -201,6 +203,10 @@ def _counters(traced: Trace) -> Iterator[list[Any]]:
         if changed:
             yield [step.step, changed]
         before = step.counters
+
+
+def _plain_action(action: Any) -> Any:
+    return [_short(number) for number in action] if isinstance(action, list) else action
 
 
 def _short(value: float) -> float:

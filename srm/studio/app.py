@@ -101,7 +101,9 @@ async def _in_thread(question: Callable[[], Any]) -> Response:
             content = {"error": str(error)}
         except OSError as error:
             content = {"error": f"{error.filename}: {error.strerror}; nothing that was saved is lost"}
-        return _response(200, json.dumps(content, allow_nan=False, separators=(",", ":")), "application/json")
+        return _response(
+            200, json.dumps(content, allow_nan=False, separators=(",", ":"), default=dict), "application/json"
+        )
 
     return await run_in_threadpool(reply)
 

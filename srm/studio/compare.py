@@ -12,12 +12,10 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from srm.domains import demonstrations as demos
 from srm.domains.preferences import (
     ANSWERS,
     ActionsFromSeed,
@@ -27,7 +25,7 @@ from srm.domains.preferences import (
     write_preferences,
 )
 from srm.domains.record import UNKNOWN_SEED
-from srm.errors import DemonstrationError, SettingError, SrmError
+from srm.errors import SettingError, SrmError
 from srm.evaluate import batched
 from srm.infer.posterior.preferences import SIDES, log_answer, next_pair
 from srm.report.html.numbers import counted
@@ -58,8 +56,8 @@ class Known:
 class Compare:
     """The part of the studio that compares."""
 
-    def __init__(self, studio: Studio, edit: Edit, given: Path | None) -> None:
-        self.studio, self._edit, self._given = studio, edit, given
+    def __init__(self, studio: Studio, edit: Edit) -> None:
+        self.studio, self._edit = studio, edit
         kept = studio.store.shelves[KEPT].path
         self.path = kept.with_name(f"{kept.stem}-preferences.jsonl")
         self.child, self._lock = Child(studio.named), threading.RLock()
@@ -127,12 +125,10 @@ class Compare:
         """None if a newer question took its place."""
         with self._lock:
             asked_of = self.path if self.preferences.comparisons else None
-        kept = self.studio.store.shelves[KEPT].path
-        files = [path for path in (self._given, kept) if path is not None and path.exists()]
         question = {
             "posterior": str(bench.machine),
             "constraint": "none" if bench.constraint is None else bench.constraint.name,
-            "demos": [str(path) for path in files],
+            "demos": self._edit.demo_files(),
             "preferences": None if asked_of is None else str(asked_of),
         }
         answer = self.child.ask(session, question)
@@ -204,13 +200,3 @@ def _holes(bench: Bench, known: Known, weight: np.ndarray) -> list[dict[str, Any
         before = known.first[:, index].tolist()
         holes.append({"name": name, "low": low, "high": high, "before": before})
     return holes
-
-
-def given_file(studio: Studio, named: Path | None) -> Path | None:
-    """Where the demonstrations are that were given, or that ship."""
-    if named is not None:
-        return named
-    try:
-        return demos.shipped(studio.task)
-    except DemonstrationError:
-        return None

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from srm.errors import SettingError
+from srm.domains import demonstrations as demos
+from srm.errors import DemonstrationError, SettingError
 from srm.evaluate import batched
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
@@ -29,6 +31,7 @@ from srm.studio.child import Child
 from srm.studio.episodes import DEMONSTRATED, ListedEpisode
 from srm.studio.paths import files, inside
 from srm.studio.security import numbers_of, text_of
+from srm.studio.store import KEPT
 from srm.studio.studio import Body, Studio
 from srm.trajectory import as_rollout
 
@@ -38,13 +41,15 @@ MOST_RANKED = 300  # episodes that are paid anew
 class Edit:
     """The part of the studio that edits."""
 
-    def __init__(self, studio: Studio) -> None:
-        self.studio, self.child = studio, Child(studio.named)
+    def __init__(self, studio: Studio, given: Path | None) -> None:
+        """`given` is the file of demonstrations that the user names; those that ship unless given."""
+        self.studio, self.child, self._given = studio, Child(studio.named), given
         self._lock = threading.Lock()
         self._read: tuple[Machine, tuple[str, ...], Residual] | None = None  # the episodes that were read last
         studio.add(
             {
                 "check": self._check,
+                "propose": self._propose,
                 "pay": self._pay,
                 "files": self._files,
                 "file": self._file,
@@ -68,6 +73,22 @@ class Edit:
         }
         answer = self.child.ask(f"{owner} {bool(body.get('concrete'))}", question)
         return {"overtaken": True} if answer is None else answer
+
+    def _propose(self, body: Body) -> dict[str, Any]:
+        """The machine that the demonstrations suggest; nothing is changed."""
+        with self.studio.session(body) as session:
+            owner = session.id
+        answer = self.child.ask(f"{owner} propose", {"propose": True, "demos": self.demo_files()})
+        return {"overtaken": True} if answer is None else answer
+
+    def demo_files(self) -> list[str]:
+        """Where demonstrations are: those that were given or ship, and those kept here."""
+        given = self._given
+        if given is None:
+            with suppress(DemonstrationError):
+                given = demos.shipped(self.studio.task)
+        kept = self.studio.store.shelves[KEPT].path
+        return [str(path) for path in (given, kept) if path is not None and path.exists()]
 
     # Pay
 

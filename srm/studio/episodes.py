@@ -21,6 +21,7 @@ from srm.domains.captions import action_name, captions
 from srm.domains.record import UNKNOWN_SEED, Act, play
 from srm.domains.scenes import tell
 from srm.errors import SettingError
+from srm.evaluate.success import solved
 from srm.evaluate.trace import trace
 from srm.runs.episodes import Episode, episode_json, moments_of
 from srm.seeding import stream
@@ -148,12 +149,13 @@ class EpisodeLibrary:
         kind = "demonstration" if episode.group in DEMONSTRATED else "policy"
         whole = Episode(kind, episode.number, self.task.env_id, episode.seed, episode.trajectory, moments)
         actions = sorted(set(episode.trajectory.actions.tolist()))
+        known = {"solved": solved(self.task, episode.trajectory, machine)}
         return {
             "name": episode.name,
             "start": machine.start,
             "actions": {action: action_name(self.task.vocabulary, action) for action in actions},
             "rules": {label: str(rule) for _, rule, label in machine.rules},
-            "episodes": [episode_json(machine, whole, traced) | tell(moments)],
+            "episodes": [episode_json(machine, whole, traced) | known | tell(moments)],
         }
 
 

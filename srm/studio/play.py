@@ -17,9 +17,10 @@ import numpy as np
 
 from srm.domains.base import EventReader, Task
 from srm.domains.controls import action_count
-from srm.domains.envs import numbers_of, observation_of, pose_of, stacked_info
+from srm.domains.envs import numbers_of, space_of, stacked_info
 from srm.domains.record import MOST_STEPS, Act
 from srm.domains.scenes import Scene, look, tell
+from srm.domains.spaces import ObservationSpace
 from srm.errors import SettingError, SrmError
 from srm.evaluate.live import LiveTrace, PlayedStep
 from srm.machine.model import Machine
@@ -34,6 +35,7 @@ class PlayedWorld:
     """An environment between two steps, and the machine that follows it."""
 
     env: gymnasium.Env
+    space: ObservationSpace
     live: LiveTrace | None
     observation: Observations
     pose: Numbers
@@ -43,7 +45,7 @@ class PlayedWorld:
     def step(self, action: int) -> None:
         seen, reward, terminated, truncated, info = self.env.step(action)
         before, pose = self.observation, self.pose
-        self.observation, self.pose = np.array(observation_of(seen)), pose_of(self.env)
+        self.observation, self.pose = self.space.read(seen), self.space.pose(seen)
         self.last = PlayedStep(
             before,
             self.observation,
@@ -62,6 +64,7 @@ class PlayedWorld:
     def copied(self) -> PlayedWorld:
         return PlayedWorld(
             copy.deepcopy(self.env),
+            self.space,
             None if self.live is None else self.live.fork(),
             self.observation,
             self.pose,
@@ -88,7 +91,7 @@ class EpisodePlay:
         self.task, self.seed = task, seed
         self._machine, self._event_reader, self._values, self._act = machine, event_reader, values, act
         self._env = task.environment(task.env_id)
-        self.actions = action_count(task, self._env)
+        self.actions, self._space = action_count(task, self._env), space_of(self._env)
         self._ahead: dict[int, PlayedWorld] = {}
         self._can_copy = self.actions <= MOST_AHEAD
         self.stored: str | None = None  # the key of the episode, once it is over and kept
@@ -97,7 +100,8 @@ class EpisodePlay:
     def _begin(self) -> None:
         seen, _ = self._env.reset(seed=self.seed)
         live = None if self._machine is None else LiveTrace(self._machine, self._event_reader, self._values)
-        self.world = PlayedWorld(self._env, live, np.array(observation_of(seen)), pose_of(self._env), look(self._env))
+        space = self._space
+        self.world = PlayedWorld(self._env, space, live, space.read(seen), space.pose(seen), look(self._env))
         self._first = (self.world.observation, self.world.pose)
         self.steps: list[PlayedStep] = []
         self._acted = 0  # observations that the policy has been shown
@@ -160,7 +164,7 @@ class EpisodePlay:
         observations = [self._first[0], *(step.after for step in self.steps)]
         action = 0
         for seen in range(self._acted, len(observations)):
-            action = self._act(observations[: seen + 1])
+            action = int(self._act(observations[: seen + 1]))
         self._acted = len(observations)
         return action
 
@@ -255,7 +259,7 @@ def policy_of(task: Task, named: str, folder: Path) -> Policy:
 
         def act(observations: Any) -> int:
             with one_thread():
-                return playing(observations)
+                return int(playing(observations))
 
         return act
 

@@ -20,6 +20,7 @@ from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.controls import action_names, controls_of
 from srm.errors import MachineError, SettingError
+from srm.evaluate.success import solved
 from srm.report.html.numbers import counted
 from srm.seeding import stream
 from srm.studio.bench import Bench, places
@@ -210,7 +211,8 @@ class Studio:
             if not playing.over:
                 return playing.moment()
             trajectory = playing.trajectory()
-            shelf = KEPT if self.task.solved(trajectory) else ASIDE
+            machine = None if session.bench is None else session.bench.concrete
+            shelf = KEPT if solved(self.task, trajectory, machine) else ASIDE
             playing.stored = self.store.add(shelf, playing.seed, trajectory).key
             return {**playing.moment(), "stored": {"key": playing.stored, "shelf": shelf}}
 

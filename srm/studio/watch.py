@@ -22,9 +22,11 @@ from srm.machine.drawing.draw import svg
 from srm.machine.language.parse import load
 from srm.report.run.learning import sampled
 from srm.report.run.parts import REPORT
-from srm.report.run.read import read_json, read_log, shown_config
+from srm.report.run.read import shown_config
 from srm.report.run.summary import read_summary
 from srm.runs.folder import CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY
+from srm.runs.log import read_log
+from srm.runs.records import read_record
 from srm.studio.compare import Compare
 from srm.studio.paths import inside
 from srm.studio.security import text_of, whole_of
@@ -91,7 +93,7 @@ class Watch:
         try:
             config = shown_config(self._within(folder, CONFIG).parent)
             kind = str(config.get("kind"))
-            over = read_json(self._within(folder, SUMMARY)) if (folder / SUMMARY).exists() else None
+            over = read_record(self._within(folder, SUMMARY)) if (folder / SUMMARY).exists() else None
             settings: Mapping[str, Any] = config.get(
                 {"learn": "learning", "train": "training", "infer": "inference"}.get(kind, ""), {}
             )
@@ -175,7 +177,7 @@ class Watch:
     def _episodes(self, body: Body) -> dict[str, Any]:
         """Its recorded episodes, as the replay takes them, and the machine that paid them."""
         folder = self._folder(body)
-        recorded = read_json(self._within(folder, EPISODES))
+        recorded = read_record(self._within(folder, EPISODES))
         if recorded is None:
             raise SettingError("this run has recorded no episodes yet; they come when it ends")
         machine = load(self._within(folder, LEARNT))

@@ -18,9 +18,11 @@ import numpy as np
 from srm.domains.base import EventReader, Task
 from srm.domains.envs import Envs, gather
 from srm.domains.preferences import ActionsFromSeed, Preferences
+from srm.domains.terms import longest_episode
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.near import ENVS, NOISE, noisy_play
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.preferences import ComparedEpisodes
 from srm.infer.posterior.prior import Floats, Prior
@@ -100,8 +102,10 @@ def infer(
     forbidden = Forbidden()
     if not allow_farming:
         constraint, forbidden = unfarmable(machine, constraint, event_reader)
-    program = Program(machine, event_reader.vocabulary)
-    evidence = Evidence.of(program, event_reader, demonstrated, tuple(plays))
+    config, program = config.resolved(machine), Program(machine, event_reader.vocabulary)
+    evidence = Evidence.of(
+        program, event_reader, demonstrated, tuple(plays), by_episode=config.likelihood == "averages"
+    )
     if compared is not None:
         evidence = replace(evidence, compared=ComparedEpisodes.of(program, event_reader, *compared))
     target = InferenceTarget(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
@@ -135,9 +139,21 @@ def prior_draws(prior: Prior, seed: int) -> Floats:
     return prior.rounded(walkers.reshape(-1, prior.dimensions))[:, :-1]
 
 
+def first_plays(
+    machine: Machine, config: PosteriorConfig, task: Task, demonstrated: Rollout, seed: int, frames: int
+) -> list[Play]:
+    """What demonstrations are compared with before any policy is trained: random play and, where averages of episodes count, play near
+    the demonstrations."""
+    if config.resolved(machine).likelihood != "averages":
+        return [random_play(task, demonstrated, seed, frames)]
+    whole = max(frames, ENVS * (longest_episode(task.env_id) or 0))  # so that every env ends an episode
+    near = [noisy_play(task, demonstrated, noise, seed, whole // ENVS) for noise in NOISE]
+    return [random_play(task, demonstrated, seed, whole), *near]
+
+
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
     """What somebody does who draws every action at random: in sixteen environments, so that episodes come to their ends."""
-    envs = task.make_envs(16, seed)
+    envs = task.make_envs(ENVS, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))
     finally:
@@ -146,7 +162,7 @@ def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RAND
 
 def uniform_play(envs: Envs, demonstrated: Rollout, rng: np.random.Generator, steps: int) -> Play:
     observations, poses = envs.reset()
-    actions = [rng.integers(envs.actions, size=envs.count) for _ in range(steps)]
+    actions = [envs.action_space.draw(rng, envs.count) for _ in range(steps)]
     rollout = gather(observations, poses, actions, [envs.step(action) for action in actions])
-    log_prob = -np.log(envs.actions)
-    return Play(rollout, np.full(rollout.actions.shape, log_prob), np.full(demonstrated.actions.shape, log_prob))
+    log_prob = envs.action_space.log_uniform
+    return Play(rollout, np.full(rollout.valid.shape, log_prob), np.full(demonstrated.valid.shape, log_prob))

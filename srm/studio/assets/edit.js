@@ -19,6 +19,7 @@ export class Edit {
     this.part("edit-save").addEventListener("click", () => this.save({}));
     this.part("edit-save-values").addEventListener("click", () => this.save({ values: true }));
     this.part("edit-over").addEventListener("click", () => this.save({ ...this.refused, over: true }));
+    this.part("edit-propose").addEventListener("click", () => this.propose());
     this.part("edit-constraint").addEventListener("change", (event) => this.read({ constraint: event.target.value }));
     this.show(studio.machine);
   }
@@ -38,6 +39,7 @@ export class Edit {
   later() {
     clearTimeout(this.timer);
     this.part("edit-state").textContent = "";
+    this.part("edit-why").hidden = true;
     this.timer = setTimeout(() => this.read({}), PAUSE);
   }
 
@@ -200,6 +202,21 @@ export class Edit {
       const { text } = await ask("file", { name });
       await this.take(text, name.endsWith(".srm") ? name : `my_${name}.srm`);
     });
+  }
+
+  /** The machine that the demonstrations suggest takes the place of the text; undo brings that back. */
+  async propose() {
+    this.part("edit-state").textContent = "reading the demonstrations …";
+    await tried(async () => {
+      const { text, explanation, summary } = await ask("propose");
+      if (!text) return;
+      this.editor.replace(text);
+      this.part("edit-name").value = "proposed.srm";
+      this.part("edit-explanation").textContent = explanation;
+      this.part("edit-why").hidden = false;
+      this.part("edit-state").textContent = summary;
+    });
+    if (this.part("edit-state").textContent.endsWith("…")) this.part("edit-state").textContent = "";
   }
 
   /** Another text, to be saved under a name. */

@@ -38,6 +38,13 @@ export class Editor {
     this.draw();
   }
 
+  /** Another text, as if it were typed. */
+  replace(value) {
+    this.area.focus();
+    this.area.select();
+    document.execCommand("insertText", false, value);
+  }
+
   /** Underlines mistakes, {line, column, length, message}, counted from 1. */
   mark(mistakes) {
     this.mistakes = mistakes;

@@ -48,7 +48,9 @@ def tell_words(vocabulary: Vocabulary) -> str:
     lines = [f"{vocabulary.name}: events"]
     for event in vocabulary.events:
         has = ", ".join(event.attributes) or "-"
-        lines.append(f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act or not vocabulary.acts else ' (no act)'}")
+        lines.append(
+            f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act or not vocabulary.acts else ' (no act)'}"
+        )
     if vocabulary.attributes:
         lines.append("attributes")
     for attribute in vocabulary.attributes:

@@ -16,9 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.errors import RunError
+from srm.domains.envs import Envs
+from srm.domains.spaces import Choice, describe
+from srm.errors import RunError, TaskError
 from srm.rl.optimise import Optimiser
-from srm.rl.rollout import Batch, Player, batch_of, log_prob_of, recompute
+from srm.rl.rollout import Batch, Player, log_probs_along
 from srm.rl.visits import Visits
 from srm.seeding import stream
 from srm.trajectory import Rollout
@@ -63,8 +65,7 @@ class Learner(ABC):
 
         Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """
-        logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
-        return log_prob_of(logits, rollout.actions) * rollout.valid
+        return log_probs_along(self.net, rollout)
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""
@@ -90,6 +91,16 @@ class Learner(ABC):
 
     def _rng(self, purpose: str) -> np.random.Generator:
         return stream(self._seed, f"{purpose} {self.rounds}")
+
+
+def number_of_actions(envs: Envs, learner: str) -> int:
+    """How many there are to choose one from, which some learners cannot do without."""
+    if not isinstance(envs.action_space, Choice):
+        raise TaskError(
+            f"--learner {learner} needs one of several actions at a step (Discrete), those of {envs.env_id} are "
+            f"{describe(envs.action_space.dtype, envs.action_space.shape)}; use --learner ppo"
+        )
+    return envs.action_space.count
 
 
 def weights_seed(seed: int) -> int:

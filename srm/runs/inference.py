@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from srm.domains.base import EventReader, Task
+from srm.domains.spaces import Spaces
 from srm.domains.terms import longest_episode
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
@@ -93,7 +94,7 @@ class HoleInference:
         """Of the loop: the ways that begin with values need no rounds in which the policy waits."""
         return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
 
-    def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
+    def make(self, spaces: Spaces, envs: int, steps: int, cores: int) -> SavedHoles:
         event_reader, demonstrated = self.task.event_reader(), self.demonstrations.as_rollout()
         if self.way != "algorithm1":  # refused before a run begins
             demonstrated_side(Program(self.machine, event_reader.vocabulary), event_reader, demonstrated)
@@ -111,7 +112,7 @@ class HoleInference:
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, event_reader, demonstrated, self.seed)
         problem = InferenceProblem.of(
-            self.machine, self.constraint, event_reader, self.demonstrations, actions, self.algorithm1, self.seed
+            self.machine, self.constraint, event_reader, self.demonstrations, spaces, self.algorithm1, self.seed
         )
         two_cores = (cores or len(os.sched_getaffinity(0))) > 1
         return (BackgroundInference if two_cores else InlineInference)(problem, event_reader)

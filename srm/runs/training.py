@@ -13,7 +13,6 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Stepping, Task
-from srm.domains.envs import number_of_actions
 from srm.domains.tasks import find_task
 from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import Paid
@@ -145,8 +144,7 @@ class FixedPay:
 def _imitation(training: Training, learner: Learner, demonstrations: Demonstrations | None) -> Imitation:
     assert demonstrations is not None
     kind, demonstrated = IMITATING[training.reward], demonstrations.as_rollout()
-    actions = number_of_actions(learner.player.envs)
-    return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
+    return Imitation(kind, demonstrated, learner.player.spaces, learner.log_probs, training.imitation, training.seed)
 
 
 def training_of(folder: Path) -> Training:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from srm.domains.base import EventReader
 from srm.domains.reading import read_events
+from srm.domains.spaces import Spaces
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import walk_rollout
@@ -61,7 +62,7 @@ class InferenceProblem:
     vocabulary: Vocabulary
     demonstrated: Rollout
     events: Events  # of the demonstrations
-    actions: int  # how many the envs offer
+    spaces: Spaces  # of the envs
     config: ConcretizerConfig
     seed: int
 
@@ -71,14 +72,14 @@ class InferenceProblem:
         constraint: Constraint | None,
         event_reader: EventReader,
         demonstrations: Demonstrations,
-        actions: int,
+        spaces: Spaces,
         config: ConcretizerConfig,
         seed: int,
     ) -> InferenceProblem:
         demonstrated = demonstrations.as_rollout()
         events = read_events(event_reader, demonstrated, "demonstration")
         return InferenceProblem(
-            machine, constraint, event_reader.vocabulary, demonstrated, events, actions, config, seed
+            machine, constraint, event_reader.vocabulary, demonstrated, events, spaces, config, seed
         )
 
 
@@ -117,8 +118,8 @@ class Concretizer:
         machine, config, seed = problem.machine, problem.config, problem.seed
         self.program, self.config, self.seed = Program(machine, problem.vocabulary), config, seed
         self.demonstrated = problem.demonstrated
-        shape = self.demonstrated.observations.shape[2:]
-        self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))
+        self.net = RewardNet(problem.spaces, config.reward_net, _seed(seed, "reward net"))
+        self.net.watch(self.demonstrated)
         in_guards = np.array([name in guard_holes(machine) for name in machine.hole_names], np.bool_)
         polytope = Polytope.of(machine, problem.constraint)
         self.sampler = Sampler(polytope, in_guards, config.sampler, _seed(seed, "assignments"))

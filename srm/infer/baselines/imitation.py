@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from srm.domains.spaces import Spaces
 from srm.infer.algorithm1.loop import PolicyBatch
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv
 from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
@@ -77,15 +78,15 @@ class Imitation:
         self,
         kind: Kind,
         demonstrated: Rollout,
-        actions: int,
+        spaces: Spaces,
         log_probs: Callable[[Rollout], np.ndarray],
         config: ImitationConfig,
         seed: int,
     ) -> None:
         self.kind, self.demonstrated, self.config, self.log_probs = kind, demonstrated, config, log_probs
         weights = int(stream(seed, "discriminator").integers(2**63))
-        shape = demonstrated.observations.shape[2:]
-        self.net = RewardNet(shape, actions, config.reward_net, weights, normalised=kind == "gan_gcl")
+        self.net = RewardNet(spaces, config.reward_net, weights, normalised=kind == "gan_gcl")
+        self.net.watch(demonstrated)
         self.adam = Optimiser(
             dict(self.net.named_parameters()),
             learning_rate=config.reward_net.learning_rate,

@@ -26,7 +26,7 @@ from srm.infer.rounding import tidy
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
 from srm.trajectory import Demonstrations, Rollout
-from tests.infer.play import demonstrations, uniform
+from tests.infer.play import MINIGRID, demonstrations, uniform
 
 TASK, DOORKEY = find_task("DoorKey-5x5"), find_machine("doorkey")
 SMALL = ConcretizerConfig(reward_net=RewardNetConfig(steps=2, sequences=16))
@@ -36,7 +36,7 @@ def problem(
     config: ConcretizerConfig = SMALL, machine: Machine = DOORKEY, demos: Demonstrations | None = None
 ) -> InferenceProblem:
     demos = demos or demonstrations("DoorKey-5x5")
-    return InferenceProblem.of(machine, machine.constraint(), TASK.event_reader(), demos, 7, config, seed=0)
+    return InferenceProblem.of(machine, machine.constraint(), TASK.event_reader(), demos, MINIGRID, config, seed=0)
 
 
 def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0, effort: int = 1) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pytest
 
 from srm.cli import main
 from srm.domains.tasks import find_task
+from srm.machine.language.parse import parse
 from tests.test_readme import matches
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,11 @@ def test_the_examples_run(page: str) -> None:
 def test_the_machine_of_a_page_is_the_one_that_ships(name: str) -> None:
     (text,) = blocks(f"{name}.md", "srm")
     assert (ROOT / "examples" / f"{name}.srm").read_text().endswith(text)
+
+
+def test_the_machine_of_hopper_can_be_read_without_mujoco() -> None:
+    (text,) = blocks("hopper.md", "srm")
+    assert parse(text).hole_names == ("forward", "ctrl", "survive")
 
 
 @pytest.mark.parametrize("name", ["mountain_car", "acrobot", "lander"])

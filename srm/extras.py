@@ -17,6 +17,8 @@ MODULE_OF = {  # extra -> what it lets one import
     "arviz": "arviz",
     "sb3": "stable_baselines3",
     "envpool": "envpool",
+    "box2d": "Box2D",
+    "mujoco": "mujoco",
 }
 
 

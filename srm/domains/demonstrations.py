@@ -36,7 +36,9 @@ from srm.domains.registry import domain_named, domain_of
 from srm.domains.spaces import describe
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
-from srm.files import write_whole
+from srm.files import opened, write_whole
+from srm.installed import additions
+from srm.machine.vocabulary import INFO
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
@@ -97,11 +99,16 @@ def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
         task = find_task(name)
         return load(path, task), task
     demos = load(path)
-    if demos.task not in FAMILIES:
-        raise TaskError(
-            f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
-        )
-    return demos, FAMILIES[demos.task]
+    if demos.task in FAMILIES:
+        return demos, FAMILIES[demos.task]
+    if demos.task in additions():
+        return demos, find_task(demos.task)
+    raise TaskError(f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME")
+
+
+def shows(demos: Demonstrations, task: Task) -> bool:
+    """Whether they are of the task. Words that are numbers of `info` can be read in whatever was recorded in their environment."""
+    return demos.task == task.name or (task.vocabulary.name == INFO and demos.env_id == task.env_id)
 
 
 def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:
@@ -174,7 +181,7 @@ def load(path: Path, task: Task | None = None) -> Demonstrations:
         _check_ranges(demonstrations)
     except (TrajectoryError, ValueError, TypeError) as error:
         raise DemonstrationError(f"{path}: {error}; {_AGAIN}") from error
-    if task is not None and demonstrations.task != task.name:
+    if task is not None and not shows(demonstrations, task):
         raise DemonstrationError(
             f"{path}: shows the task {demonstrations.task}, not {task.name}; "
             f"`srm demo {task.name} -o FILE` records what is needed"
@@ -188,7 +195,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
-        with path.open("rb") as file:
+        with opened(path, _MOST_BYTES) as file:
             alone = file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX  # an array, not an archive
             arrays = {} if alone else _unpack(file)
     except PermissionError as error:

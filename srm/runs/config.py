@@ -68,7 +68,7 @@ def _read(hint: Any, value: Any, where: str) -> Any:
             raise RunError(f"{where}: {_short(value)}, expected one of {', '.join(map(str, arguments))}")
         return value
     if origin is tuple:
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise RunError(f"{where}: {_short(value)}, expected a list")
         inner = arguments[0] if arguments[1:] == (Ellipsis,) else Any
         return tuple(_read(inner, part, f"{where}[{place}]") for place, part in enumerate(value))

@@ -16,6 +16,7 @@ import numpy as np
 
 from srm.domains.base import EventReader, Task
 from srm.domains.spaces import Spaces
+from srm.domains.terms import longest_episode
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
@@ -26,10 +27,10 @@ from srm.infer.baselines.fixed import FixedHoles
 from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior import store
 from srm.infer.posterior.evidence import EvidenceSide, demonstrated_side
-from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
+from srm.infer.posterior.infer import RANDOM_FRAMES, first_plays, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.tape import Tape
+from srm.infer.posterior.tape import STEPS, Tape
 from srm.machine.checks.check import Forbidden
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
@@ -106,7 +107,7 @@ class HoleInference:
                 demonstrated,
                 self.posterior,
                 self.seed,
-                Tape(envs, steps),
+                Tape(envs, steps, self._kept_steps()),
             )
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, event_reader, demonstrated, self.seed)
@@ -116,13 +117,23 @@ class HoleInference:
         two_cores = (cores or len(os.sched_getaffinity(0))) > 1
         return (BackgroundInference if two_cores else InlineInference)(problem, event_reader)
 
+    def _kept_steps(self) -> int:
+        """Of the policy's play: averages need whole episodes, however long they are."""
+        if self.posterior.resolved(self.machine).likelihood != "averages":
+            return STEPS
+        return max(STEPS, 2 * (longest_episode(self.task.env_id) or 0))
+
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
         if not isinstance(holes, LivePosterior | FixedHoles):
             return 0
-        play = random_play(self.task, holes.demonstrated, self.seed, min(RANDOM_FRAMES, frames // 8))
-        holes.add(play)
-        return int(play.rollout.valid.sum())
+        most = min(RANDOM_FRAMES, frames // 8)
+        if isinstance(holes, FixedHoles):
+            plays = [random_play(self.task, holes.demonstrated, self.seed, most)]
+        else:
+            plays = first_plays(self.machine, self.posterior, self.task, holes.demonstrated, self.seed, most)
+        holes.add(*plays)
+        return sum(int(play.rollout.valid.sum()) for play in plays)
 
     def outcome(self, holes: SavedHoles, play: Rollout) -> Outcome:
         """What was inferred; `play` is what the trained policy does."""

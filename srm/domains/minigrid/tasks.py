@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from srm.domains.base import Task
+from srm.domains.base import Task, ended_with_reward
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def _plan(target: str | None, env: Any) -> list[int] | None:
 
 
 def minigrid_task(target: str | None, **row: Any) -> Task:
+    row = {"success": ended_with_reward, **row}
     return Task(
         vocabulary=MINIGRID_WORDS, event_reader=partial(_minigrid, target), expert=partial(_plan, target), **row
     )
@@ -66,6 +67,31 @@ TASKS = (
         ),
         frames=15_000_000,
     ),
+    # No machine ships for these: `srm propose` writes one from their demonstrations.
+    minigrid_task(
+        "box",
+        name="unlockpickup",
+        meaning="take the key, unlock the door, put the key down, take the box",
+        env_id="MiniGrid-UnlockPickup-v0",
+        machines=(),
+        frames=1_000_000,
+    ),
+    minigrid_task(
+        "box",
+        name="blockedunlockpickup",
+        meaning="clear the door of a ball, take the key, unlock the door, put the key down, take the box",
+        env_id="MiniGrid-BlockedUnlockPickup-v0",
+        machines=(),
+        frames=3_000_000,
+    ),
+    minigrid_task(
+        None,
+        name="lockedroom",
+        meaning="find the key in one of six rooms, unlock another, reach the goal in it",
+        env_id="MiniGrid-LockedRoom-v0",
+        machines=(),
+        frames=5_000_000,
+    ),
 )
 
 # In v0 of the last four a ball can stand where the box with the key was put, and some layouts have no solution.
@@ -77,4 +103,7 @@ ENVIRONMENTS = {
         *(f"MiniGrid-ObstructedMaze-{size}-v1" for size in ("2Dlhb", "1Q", "2Q", "Full")),
         *(f"MiniGrid-ObstructedMaze-{size}-v0" for size in ("2Dlhb", "1Q", "2Q", "Full")),
     ),
+    "unlockpickup": ("MiniGrid-UnlockPickup-v0",),
+    "blockedunlockpickup": ("MiniGrid-BlockedUnlockPickup-v0",),
+    "lockedroom": ("MiniGrid-LockedRoom-v0",),
 }

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.domains.spaces import Spaces
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_events, walk_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
@@ -38,8 +39,9 @@ from srm.infer.project import Floats, Polytope
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
-from srm.rl.learner import Means, load_weights
+from srm.rl.learner import Means
 from srm.rl.optimise import Optimiser
+from srm.rl.saved import load_weights
 from srm.seeding import stream
 from srm.trajectory import Demonstrations, Events, Rollout
 
@@ -76,7 +78,7 @@ class InferenceProblem:
         seed: int,
     ) -> InferenceProblem:
         demonstrated = demonstrations.as_rollout()
-        events = read_events(event_reader, demonstrated)
+        events = read_events(event_reader, demonstrated, "demonstration")
         return InferenceProblem(
             machine, constraint, event_reader.vocabulary, demonstrated, events, spaces, config, seed
         )
@@ -227,7 +229,7 @@ class Concretizer:
         load_weights(self.net, "reward_net", tensors)
         load_weights(self.sampler, "sampler", tensors)
         for part, adam in (("reward_net_adam", self.net_adam), ("sampler_adam", self.sampler_adam)):
-            adam.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
+            adam.load(part, tensors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,8 @@ from srm.infer.algorithm1.loop import PolicyBatch
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv
 from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
 from srm.infer.algorithm1.sequences import Follower, NetRollout, draw_sequences, follow, forward_sequences
-from srm.rl.learner import load_weights
 from srm.rl.optimise import Optimiser
+from srm.rl.saved import load_weights
 from srm.seeding import stream
 from srm.settings import ABOVE_ZERO
 from srm.trajectory import Rollout
@@ -159,5 +159,5 @@ class Imitation:
     def load(self, tensors: Mapping[str, Tensor], rounds: int) -> None:
         """Goes on after so many rounds, with new episodes."""
         load_weights(self.net, "discriminator", tensors)
-        self.adam.load({name.removeprefix("discriminator_adam."): value for name, value in tensors.items()})
+        self.adam.load("discriminator_adam", tensors)
         self._round = rounds

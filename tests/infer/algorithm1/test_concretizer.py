@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.reading import read_events
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
-from srm.evaluate.payer import read_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, SamplerSide, _Targets
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
@@ -42,7 +43,8 @@ def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0,
     """Rounds against a policy that acts at random; the losses of the last."""
     carry = None
     for index, rollout in enumerate(rollouts, first):
-        residual, carry = read_rollout(concretizer.program, TASK.event_reader(), rollout, carry)
+        events = read_events(TASK.event_reader(), rollout)
+        residual, carry = walk_rollout(concretizer.program, rollout, events, carry)
         demonstrated = uniform(concretizer.demonstrated)
         losses = concretizer.learn(index, rollout, residual, uniform(rollout), demonstrated, effort)
     return losses

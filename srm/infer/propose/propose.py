@@ -1,0 +1,193 @@
+"""From an account of demonstrations to a machine that is proved: the richest sketch that `srm check` has nothing to say against.
+
+    account -> structure -> sketch -> text -> machine -> checks
+                              ^------- less ------|
+
+Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first
+undoing leads nowhere, then it costs nothing, then no stretch is done again. What is left has no loop that pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from srm.errors import DemonstrationError
+from srm.infer.propose.again import Again, find_again
+from srm.infer.propose.attributes import find_guards
+from srm.infer.propose.explanation import explain
+from srm.infer.propose.reading import Account
+from srm.infer.propose.signals import Threshold, find_thresholds, with_thresholds
+from srm.infer.propose.sketch import AtomPlan, HolePlan, Options, Sketch, draw_sketch
+from srm.infer.propose.structure import Structure, find_structure
+from srm.infer.propose.text import Wording, sketch_text
+from srm.machine.checks.check import Report, check, forbid_farming
+from srm.machine.language.parse import parse
+from srm.machine.model import Machine
+from srm.machine.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A machine that nobody wrote."""
+
+    machine: Machine  # with its holes open
+    text: str  # of the machine, with comments
+    explanation: str  # what was considered, and why it was left out
+    account: Account  # of the demonstrations and of play, thresholds of signals among the events
+    structure: Structure
+    report: Report  # of the checks: no errors, no warnings
+
+    @property
+    def summary(self) -> str:
+        nodes, holes = len(self.machine.nodes), len(self.machine.holes)
+        return f"{nodes} nodes, {holes} holes; srm check: no errors, no warnings, {self.report.count('note')} notes"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.machine._repr_html_()
+
+
+def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
+    """The machine for a task, from what was demonstrated in an environment."""
+    vocabulary = account.vocabulary
+    refuse_nothing(account)
+    thresholds, about_signals = find_thresholds(account)
+    account = with_thresholds(account, thresholds)
+    structure = find_structure(account)
+    refuse_no_milestone(structure, task)
+    events = tuple(dict.fromkeys(event for way in structure.ways for event in way.events))
+    guards, about_attributes = find_guards(account, events)
+    again, about_again = _ways_back(structure, account)
+    subject = _Subject(
+        f"{task}_proposed",
+        vocabulary,
+        _wording(account, thresholds, guards),
+        _heading(account, structure, task, env_id),
+    )
+    tried: list[str] = []
+    for options in _ladder(again):
+        sketch = draw_sketch(structure, account.vocabulary, options)
+        proved = subject.prove(sketch)
+        if isinstance(proved, str):
+            tried.append(f"{options}: {proved}")
+            continue
+        remarks = (*structure.remarks, *about_signals, *about_attributes, *about_again)
+        explanation = explain(account, structure, sketch, again, remarks, (*tried, *proved.added))
+        return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
+    raise AssertionError(f"a machine without loops was not proved: {tried}")
+
+
+def refuse_nothing(account: Account) -> None:
+    """Too little to go by gets a sentence."""
+    if not account.solved:
+        raise DemonstrationError(
+            f"none of {len(account.stories)} demonstrations solves the task, so nothing says what it asks for; record some that do"
+        )
+    if not any(story.occurrences for story in account.solved) and not account.vocabulary.signals:
+        raise DemonstrationError(
+            f"no event of vocabulary {account.vocabulary.name} happens in the demonstrations; add words for what they do"
+        )
+
+
+def refuse_no_milestone(structure: Structure, task: str) -> None:
+    if not any(way.skeleton for way in structure.ways):
+        raise DemonstrationError(
+            f"the demonstrations of {task} have no event in common that random play does not have as often; record more of them, "
+            "or add words for what they do"
+        )
+
+
+def _heading(account: Account, structure: Structure, task: str, env_id: str) -> list[str]:
+    solved, total = len(account.solved), len(account.stories)
+    which = "" if solved == total else f", {solved} of which solve it"
+    ways = [", ".join(way.skeleton) for way in structure.ways]
+    return [
+        f"Proposed from {total} demonstration{'s' * (total != 1)} of {task} in {env_id}{which}.",
+        *(ways if len(ways) == 1 else [f"Way {n}: {way}" for n, way in enumerate(ways, start=1)]),
+    ]
+
+
+def _wording(account: Account, thresholds: Sequence[Threshold], guards: Mapping[str, str]) -> dict[str, Wording]:
+    wording = {
+        event.name: Wording(guards.get(event.name, event.name), event.act) for event in account.vocabulary.events
+    }
+    for threshold in thresholds:
+        hole = HolePlan(threshold.hole, threshold.low, threshold.high)
+        wording[threshold.event] = Wording(threshold.guard, act=False, threshold=hole)
+    return wording
+
+
+def _ways_back(structure: Structure, account: Account) -> tuple[tuple[Again | None, ...], tuple[str, ...]]:
+    answers = [find_again(way, account.vocabulary, account.runs) for way in structure.ways]
+    return tuple(again for again, _ in answers), tuple(
+        dict.fromkeys(remark for _, remarks in answers for remark in remarks)
+    )
+
+
+def _ladder(again: tuple[Again | None, ...]) -> Iterator[Options]:
+    """What a sketch may use, less and less."""
+    for places in dict.fromkeys((again, tuple(None for _ in again))):
+        full = Options(places)
+        yield from (full, replace(full, back=False), replace(full, undo=False))
+
+
+# Proofs
+
+
+@dataclass(frozen=True, eq=False)
+class _Proved:
+    text: str
+    machine: Machine
+    report: Report
+    added: tuple[str, ...]  # sentences about atoms
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """What all sketches of a proposal have in common."""
+
+    name: str
+    vocabulary: Vocabulary
+    wording: Mapping[str, Wording]
+    heading: Sequence[str]
+
+    def prove(self, sketch: Sketch) -> _Proved | str:
+        """The machine with the atoms against farming, or why there is something left to warn of."""
+        machine = self._machine(self._text(sketch))
+        forbidden = forbid_farming(machine, self.vocabulary, machine.constraint())
+        if forbidden.unproved:
+            return forbidden.unproved[0]
+        atoms = [
+            AtomPlan(_label(loop), str(replace(atom, label=None)))
+            for atom, loop in zip(forbidden.atoms, forbidden.loops, strict=True)
+        ]
+        text = self._text(replace(sketch, atoms=(*sketch.atoms, *atoms)))
+        machine = self._machine(text)
+        report = check(machine, self.vocabulary)
+        wrong = [finding for finding in report.findings if finding.severity != "note"]
+        if wrong:
+            return f"{wrong[0].place}: {wrong[0].message}"
+        added = tuple(
+            f"{atom.text}: added, since otherwise {loop} could be repeated for gain"
+            for atom, loop in zip(atoms, forbidden.loops, strict=True)
+        )
+        return _Proved(text, machine, report, added)
+
+    def _text(self, sketch: Sketch) -> str:
+        return sketch_text(sketch, self.name, self.vocabulary.name, self.wording, self.heading)
+
+    def _machine(self, text: str) -> Machine:
+        return parse(text, {self.vocabulary.name: self.vocabulary})
+
+
+def _label(loop: str) -> str:
+    """`node before_goal: pick_up_key, drop_key` as a person would say it."""
+    place, _, moves = loop.partition(": ")
+    return (
+        f"nothing is gained by {moves.replace(', ', ' and ', 1)}"
+        if moves.count(",") < 3
+        else f"nothing is gained by going round at {place}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -32,9 +33,10 @@ def test_ppo_swings_the_pendulum_up() -> None:
 
 @pytest.mark.parametrize(("env_id", "module"), [("LunarLander-v3", "Box2D"), ("HalfCheetah-v5", "mujoco")])
 def test_environments_of_extras_are_played_and_named_by_them_where_they_are_missing(
-    env_id: str, module: str, monkeypatch: pytest.MonkeyPatch
+    env_id: str, module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)  # MuJoCo keeps a log of its warnings where it is used
     envs = make_envs(env_id, 2, 0)
     learner = LearnerConfig(ppo=PpoConfig(num_envs=2, num_steps=16, epochs=1)).make(envs, 0)
     batch = learner.collect()

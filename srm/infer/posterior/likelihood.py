@@ -210,24 +210,12 @@ class AverageLikelihood:
 
     def __call__(self, assignments: Floats) -> Floats:
         """[K]."""
-        strongest: Floats = self.by_rival(assignments).min(axis=1)
-        return strongest
-
-    def by_rival(self, assignments: Floats) -> Floats:
-        """[K, R]."""
         units = np.pad(assignments, ((0, 0), (0, 1)), constant_values=1.0)
         gain = units @ self.difference.T  # [K, R]
         variance = np.einsum("ki,rij,kj->kr", units, self.variance, units)
         # A logistic function of a number that is known up to a normal error, on average over the error
-        return -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance))
-
-    def mean(self, draws: Floats) -> Floats:
-        """The mean [H] of draws [S, H], as if every rival counted for itself: sharper than the draws, as a peak is. It lies inside whatever
-        convex set they lie in."""
-        every = self.by_rival(draws)
-        weight = np.exp(every.sum(axis=1) - every.min(axis=1))
-        average: Floats = weight @ draws / weight.sum()
-        return average
+        strongest: Floats = -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance)).min(axis=1)
+        return strongest
 
 
 def _log_sum_exp(x: Floats) -> Floats:

@@ -24,6 +24,7 @@ def evidence_text(summary: Summary, where: str = "") -> str:
     return (
         f"{summary.machine} under {held}, from {summary.demonstrations} demonstrations "
         f"({summary.demonstrated_steps} steps){where and f' in {where}'} and {summary.played_steps:,} steps of play"
+        f"{f', and {summary.answers} answers about pairs of episodes' if summary.answers else ''}"
     )
 
 

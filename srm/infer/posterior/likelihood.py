@@ -117,10 +117,11 @@ class TotalLikelihood:
 
     @staticmethod
     def of(evidence: Evidence) -> TotalLikelihood:
-        return TotalLikelihood(tuple(side.totals() for side in evidence.sides))
+        return TotalLikelihood(tuple(side.totals() for side in (evidence.demonstrations, *evidence.plays)))
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))  # [K, M], [K, J]
+        # What was compared comes last, and is no play.
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=False))  # [K, M], [K, J]
         met = [totals for totals in played if totals.shape[1]]
         if not met:
             return np.zeros(len(c))
@@ -140,7 +141,7 @@ class TrajectoryLikelihood:
     def of(evidence: Evidence) -> TrajectoryLikelihood:
         demonstrations = evidence.demonstrations
         return TrajectoryLikelihood(
-            tuple(side.totals() for side in evidence.sides),
+            tuple(side.totals() for side in (evidence.demonstrations, *evidence.plays)),
             tuple(
                 -side.episode_log_prob(log_prob)
                 for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True)
@@ -149,7 +150,7 @@ class TrajectoryLikelihood:
         )
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=False))
         lost = [
             softplus(_log_sum_exp(totals + played_surprise)[:, None] - demonstrated - own_surprise).sum(axis=1)
             for totals, played_surprise, own_surprise in zip(played, self.played, self.demonstrated, strict=True)
@@ -195,7 +196,7 @@ class AverageLikelihood:
                 f"--posterior.likelihood averages: a guard of machine {machine.name} compares ?{min(guard_holes(machine))}, "
                 "which averages say nothing of; use both"
             )
-        ours, *theirs = (EpisodeMoments.of(side) for side in evidence.sides)
+        ours, *theirs = (EpisodeMoments.of(side) for side in (evidence.demonstrations, *evidence.plays))
         met = [side for side in theirs if side.count]
         if not met:
             raise DemonstrationError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from srm.errors import SettingError
 
 KIND = "posterior"  # what such a posterior.json calls itself
-SET_BY = ("demonstrations", "play", "constraint", "prior", "nothing reads it")
+SET_BY = ("demonstrations", "play", "preferences", "constraint", "prior", "nothing reads it")
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,7 @@ class Summary:
     demonstrations: int
     demonstrated_steps: int
     played_steps: int
+    answers: int = 0  # about pairs of episodes
     ratios: tuple[RatioRecord, ...] = ()  # of a reward of terms
 
     def __post_init__(self) -> None:

@@ -83,6 +83,7 @@ def summary_of(
         posterior.demonstrations,
         posterior.demonstrated_steps,
         posterior.played_steps,
+        posterior.answers,
         _ratios(posterior),
     )
 

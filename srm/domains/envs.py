@@ -164,8 +164,17 @@ def numbers_of(info: Mapping[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in info.items() if isinstance(value, NUMBER) and not key.startswith("_")}
 
 
-def _vector_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it."""
+def vector_numbers(info: Mapping[str, Any], ended: Mask) -> dict[str, np.ndarray]:
+    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it. Of envs that have ended an episode and shown the next
+    within the step, `final_info` has them."""
+    numbers = _own_numbers(info, len(ended))
+    if not ended.any():
+        return numbers
+    last = _own_numbers(info.get("final_info", {}), len(ended))
+    return {key: np.where(ended, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}}
+
+
+def _own_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     numbers: dict[str, np.ndarray] = {}
     for key, value in info.items():
         if isinstance(value, np.ndarray) and value.shape == (count,) and value.dtype.kind in "biuf" and key[0] != "_":
@@ -254,12 +263,7 @@ class GymnasiumEnvs:
             finals = self._finals(over, info)
         elif not self._same_step:
             self._over = over
-        numbers = _vector_numbers(info, self.count)
-        if self._same_step and over.any():
-            last = _vector_numbers(info.get("final_info", {}), self.count)
-            numbers = {
-                key: np.where(over, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}
-            }
+        numbers = vector_numbers(info, over if self._same_step else np.zeros_like(over))
         reward = np.asarray(reward, np.float32)
         return Step(observations, poses, reward, terminated, over & ~terminated, valid, *finals, numbers)
 

@@ -19,6 +19,7 @@ from srm.domains.minigrid.envs import ShowPose
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.tasks import find_task
+from srm.domains.words import WrittenVocabulary
 from srm.errors import AssignmentError, MachineError, TaskError
 from srm.evaluate.payer import Payer
 from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewardVector
@@ -343,8 +344,50 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     SymbolicReward(Say(), handset, Heard(), {**handset.values(), "goal": 0.0}, outside_constraint=True)
     with pytest.raises(MachineError, match="fly"):
         SymbolicReward(Say(), parse("machine m\nstart one\n    fly // 1\n"), Heard())
-    with pytest.raises(TaskError, match="Discrete"):
-        SymbolicReward(gymnasium.make("Pendulum-v1"), handset, Heard())
+    many = Say()
+    many.action_space = spaces.MultiBinary(3)  # type: ignore[assignment]
+    with pytest.raises(TaskError, match="Discrete, beginning at 0, or a Box"):
+        SymbolicReward(many, handset, Heard())
+
+
+def test_a_step_without_an_episode_is_refused_before_the_first_reset_and_after_an_end() -> None:
+    env = saying()
+    with pytest.raises(TaskError, match=r"call reset\(\) first"):
+        env.step(0)
+    env.reset()
+    for action in (5, 6):
+        env.step(action)
+    with pytest.raises(TaskError, match="again after an episode's end"):
+        env.step(0)
+    many = SymbolicRewardVector(vector_of(AutoresetMode.DISABLED), find_machine("obstructedmaze_3_handset"), Heard())
+    many.reset()
+    many.step(np.array([0, 6]))
+    with pytest.raises(TaskError, match="a step of env 1 without an episode"):
+        many.step(np.array([0, 0]))
+
+
+@pytest.mark.xfail(reason="a rollout takes whole actions only")
+def test_a_continuous_action_is_paid_for() -> None:
+    words = WrittenVocabulary("pendulum")
+
+    @words.signal(low=-2, high=2)
+    def torque(action: np.ndarray) -> np.ndarray:
+        return action[..., 0]
+
+    machine = parse("machine lazy\nstart swinging\n    always // -1 * torque * torque\n")
+    env = SymbolicReward(gymnasium.make("Pendulum-v1"), machine, words.reader())
+    env.reset(seed=0)
+    assert env.step(np.array([1.5], np.float32))[1] == pytest.approx(-2.25)
+
+
+def test_counters_can_be_seen() -> None:
+    env = saying(machine="obstructedmaze_4_handset", show_node="counters")
+    seen, _ = env.reset()
+    assert env.observation_space.contains(seen)
+    first = seen["counters"]
+    assert first.reshape(6, -1)[:, 0].tolist() == [1] * 6  # all at 0
+    seen, *_ = env.step(1)  # a box is opened
+    assert (seen["counters"] != first).sum() == 2
 
 
 def test_a_vector_that_does_not_tell_its_autoreset_mode_is_refused() -> None:

@@ -117,14 +117,19 @@ class StepPayer:
             rollout.info.clear()
             rollout.info.update(info or {})
         events = self._read(rollout)
-        self.happened = happened = self._fitting(events)
-        steps(*happened)
+        self.happened = self._fitting(events)
+        steps(*self.happened)
         if steps.clash[0] >= 0:
             self._refuse_clash(steps.clash)
         rollout.observations[0], rollout.poses[0] = rollout.observations[1], rollout.poses[1]
+        self._events = events
         if self.repays:
-            self._past.append(replace(events, signals=events.signals.copy()))  # they may be a view of what was observed
+            self._past.append(self.last_events())
             self._ages += steps.valid
+
+    def last_events(self) -> Events:
+        """What happened at the last step, to be kept: signals may be a view of what was observed."""
+        return replace(self._events, signals=self._events.signals.copy())
 
     def show(self, seen: Seen) -> None:
         """What the envs observe before the next step, where that is not what they observed after the last."""

@@ -209,9 +209,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         over = np.logical_or(terminated, truncated)
         within = over if self._mode is AutoresetMode.SAME_STEP else np.zeros_like(over)
         current = self._look(seen)
-        after = last_seen(
-            current, np.flatnonzero(within), lambda env: self._look(_batch_of_one(info["final_obs"][env]))
-        )
+        after = last_seen(current, np.flatnonzero(within), lambda env: self._look(batch_of_one(info["final_obs"][env])))
         self._pay(actions, after, np.asarray(terminated), over, ~waiting, info)
         pay = self._payer.pay.copy()
         info = self._add_info_of(info, np.array(task_reward, np.float64), over, within, waiting)
@@ -292,7 +290,8 @@ def last_seen(current: Seen, envs: npt.NDArray[np.intp], look: Callable[[int], S
     return observations, poses
 
 
-def _batch_of_one(seen: Any) -> Any:
+def batch_of_one(seen: Any) -> Any:
+    """What one env observes, as a vector of one would."""
     return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
 
 

@@ -13,7 +13,8 @@ from srm.extras import require
 require("sb3", "srm.sb3")
 
 from srm.sb3.callback import PayCallback  # noqa: E402
+from srm.sb3.encode import flat  # noqa: E402
 from srm.sb3.paid import paid  # noqa: E402
 from srm.sb3.vec_env import MachineVecEnv  # noqa: E402
 
-__all__ = ["MachineVecEnv", "PayCallback", "paid"]
+__all__ = ["MachineVecEnv", "PayCallback", "flat", "paid"]

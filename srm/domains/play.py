@@ -1,0 +1,70 @@
+"""Envs and where they are: successive rollouts of them continue each other.
+
+    envs = srm.envs("doorkey", 16, seed=0)
+    rollout = srm.rollout(envs, act)           act: observations [B, ...] -> actions [B]
+
+Whoever writes a learner of their own needs nothing else to play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from srm.domains.envs import Envs, GymnasiumEnvs, gather
+from srm.errors import TaskError
+from srm.trajectory import Mask, Observations, Rollout
+
+STEPS = 128
+
+ActOnAll = Callable[[Observations], np.ndarray]  # what B envs observe -> what is done in each
+
+
+class OpenEnvs:
+    """B envs with an episode under way in each."""
+
+    def __init__(self, envs: Envs) -> None:
+        self.envs, self.count, self.actions = envs, envs.count, envs.actions
+        self.observation_shape = envs.observation_shape
+        self.observations, self._poses = envs.reset()  # what is seen now
+        self.episode_start: Mask = np.ones(envs.count, np.bool_)  # whether that begins an episode
+
+    def rollout(self, act: ActOnAll, steps: int = STEPS) -> Rollout:
+        """The next `steps` of every env."""
+        first, poses, actions, answers = self.observations, self._poses, [], []
+        for _ in range(steps):
+            actions.append(self._refuse_misfit(np.asarray(act(self.observations))))
+            answer = self.envs.step(actions[-1])
+            answers.append(answer)
+            self.observations, self._poses = answer.observations, answer.poses
+            self.episode_start = ~answer.valid
+            self.episode_start[answer.final_env] = True
+        return gather(first, poses, actions, answers)
+
+    def _refuse_misfit(self, actions: np.ndarray) -> np.ndarray:
+        if len(actions.shape) == 0 or len(actions) != self.count:
+            raise TaskError(f"act returned actions of shape {list(actions.shape)} for {self.count} environments; one for each is needed")
+        return actions
+
+    def close(self) -> None:
+        self.envs.close()
+
+
+def rollout(envs: OpenEnvs, act: ActOnAll, steps: int = STEPS) -> Rollout:
+    """Plays the next `steps` of every environment.
+
+    Args:
+        envs: Of `srm.envs`. Episodes go on from where the last rollout left them.
+        act: A function from what B environments observe, [B, ...], to an action for each, [B].
+        steps: How many of each.
+    """
+    if not isinstance(envs, OpenEnvs):
+        raise TaskError(f"{type(envs).__name__}: make environments with srm.envs(TASK, COUNT, seed=0), or srm.envs(VECTOR)")
+    return envs.rollout(act, steps)
+
+
+def open_vector(vector: VectorEnv, seed: int) -> OpenEnvs:
+    """Any vector of Gymnasium's."""
+    return OpenEnvs(GymnasiumEnvs(vector, seed))

@@ -1,6 +1,6 @@
 """A learner of one's own in plain PyTorch: REINFORCE with a critic, by the four methods that `srm.learn` asks for.
 
-    python -m examples.plain_torch
+python -m examples.plain_torch
 """
 
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ class Reinforce:
     def __init__(self, envs, seed):
         torch.manual_seed(seed)
         self.envs, self.frames = envs, 0
-        self.net = nn.Sequential(nn.Flatten(), nn.LazyLinear(64), nn.Tanh(), nn.Linear(64, envs.actions + 1))
+        self.net = nn.Sequential(nn.Flatten(), nn.LazyLinear(64), nn.Tanh(), nn.Linear(64, envs.action_space.count + 1))
         self.net(self.see(envs.observations))
         self.adam = torch.optim.Adam(self.net.parameters(), 3e-3)
 

@@ -31,7 +31,7 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, resume, train
+    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, resume, train
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -65,13 +65,15 @@ __all__ = [
     "infer",
     "learn",
     "load",
+    "propose",
     "resume",
     "train",
 ]
 
 _HOME = {
     **dict.fromkeys(
-        ("check", "compare", "demonstrations", "evaluate", "infer", "learn", "load", "resume", "train"), "srm.api"
+        ("check", "compare", "demonstrations", "evaluate", "infer", "learn", "load", "propose", "resume", "train"),
+        "srm.api",
     ),
     "Demonstrations": "srm.trajectory",
     "Machine": "srm.machine.model",

@@ -1,6 +1,6 @@
 """The front door: one function for each stage. Each takes values or their names, and returns a value.
 
-    load -> check        demonstrations -> infer        learn, train -> resume -> evaluate, compare
+    load -> check        demonstrations -> propose, infer        learn, train -> resume -> evaluate, compare
 
 A machine is a `Machine`, the path of an `.srm` file, or a name of the library. A task is a `Task` or its name. Demonstrations are
 `Demonstrations` or the path of a file. Everything that a command of `srm` has a flag for has a keyword here.
@@ -24,9 +24,10 @@ from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from srm.infer.propose.propose import Proposal
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
     from srm.report.progress import RoundProgress
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from srm.trajectory import Demonstrations
 
 Named = str | Path
+PROPOSED = "proposed"  # in place of a machine: one that is read from the demonstrations
 
 
 # Machines and demonstrations
@@ -118,7 +120,7 @@ def infer(
 
     Args:
         task: Where the demonstrations were recorded.
-        machine: The machine with holes; the task's first unless given. Values that its holes have are not looked at.
+        machine: The machine with holes, or `"proposed"`; the task's first unless given. Values that its holes have are not looked at.
         demonstrations: Those that ship with the task unless given.
         play: Runs whose policies play too: what they do and demonstrators do not is evidence.
         out: A folder to write machine, posterior, draws and page into; nothing is written unless given.
@@ -134,6 +136,8 @@ def infer(
     from srm.runs.posterior import Inference, Inputs, infer_holes, write_inference
 
     resolved = _task(task)
+    if machine == PROPOSED:
+        machine = propose(task, demonstrations, seed=settings.get("seed", 0), count=settings.get("count")).machine
     given_machine, named = _machine(resolved, machine)
     settings |= {"subject": _config_name(resolved, task), "machine": named, "play": [_folder(run) for run in play]}
     config = configured(Inference, settings, "srm.infer")
@@ -158,6 +162,34 @@ def infer(
     return PosteriorResult(learnt, summary, stored_draws(posterior), demos.env_id)
 
 
+def propose(
+    task: Task | str,
+    demonstrations: Demonstrations | Named | None = None,
+    *,
+    play: Sequence[RunResult | Named] = (),
+    seed: int = 0,
+    count: int | None = None,
+    **settings: Any,
+) -> Proposal:
+    """Proposes a machine from demonstrations, proved and with comments, in seconds. Nothing is trained.
+
+    Args:
+        task: What the demonstrations show.
+        demonstrations: Those that ship with the task unless given.
+        play: Runs whose policies play too: where one stands after a milestone and never gets to the next, there is a way back.
+        seed: Of random play.
+        count: Only the first so many demonstrations.
+        **settings: Any other flag of `srm propose`, such as `frames` (of random play).
+    """
+    from srm.runs.keywords import configured
+    from srm.runs.proposal import Proposing, propose_for
+
+    resolved = _task(task)
+    settings |= {"task": _config_name(resolved, task), "seed": seed, "play": [_folder(run) for run in play]}
+    config = configured(Proposing, settings, "srm.propose")
+    return propose_for(resolved, _demos(resolved, demonstrations, count), config.play, seed, config.frames)
+
+
 # Runs
 
 
@@ -177,7 +209,7 @@ def learn(
 
     Args:
         task: What is learnt.
-        machine: The machine with holes; the task's first unless given. Values that its holes have are not looked at.
+        machine: The machine with holes, or `"proposed"`; the task's first unless given. Values that its holes have are not looked at.
         demonstrations: Those that ship with the task unless given.
         frames: Steps to play; 0: what the task's table says.
         seed: Of envs, weights, actions and draws.
@@ -193,6 +225,8 @@ def learn(
     from srm.runs.run import Run
 
     resolved = _task(task)
+    if machine == PROPOSED:
+        machine = propose(task, demonstrations, seed=seed, count=settings.get("count")).machine
     given_machine, named = _machine(resolved, machine)
     settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
     config = configured(Learning, settings, "srm.learn")
@@ -375,9 +409,9 @@ def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) 
     if not isinstance(given, Vocabulary | None):
         raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):
-        return machine, given or VOCABULARIES.get(machine.words or "")
+        return machine, given or machine.own_vocabulary
     read = find_machine(machine)
-    known = given or VOCABULARIES.get(read.words or "")
+    known = given or read.own_vocabulary
     return (read if known is None else find_machine(machine, {known.name: known})), known
 
 
@@ -388,9 +422,7 @@ def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str 
         return machine, machine.name
     if machine is not None:
         return find_machine(machine, known), str(machine)
-    if not task.machines:
-        raise MachineError(f"task {task.name} has no machine of its own; give one: machine=...")
-    return find_machine(task.machines[0], known), None
+    return find_machine(task.first_machine, known), None
 
 
 def _machine_name(machine: Machine, words: Sequence[str]) -> str:
@@ -404,7 +436,7 @@ def _demos(task: Task, given: Demonstrations | Named | None, count: int | None) 
 
     if not isinstance(given, Demonstrations):
         return _first(demos.load(demos.shipped(task) if given is None else demos.find_file(Path(given)), task), count)
-    if given.task != task.name:
+    if not demos.shows(given, task):
         raise DemonstrationError(f"the demonstrations show the task {given.task}, not {task.name}")
     return _first(given, count)
 

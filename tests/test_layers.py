@@ -37,7 +37,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.spl
 ENTRIES = ("__init__.py", "__main__.py")  # of the package itself, above all layers
 TORCH = ("rl", "sb3", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
 LEARNERS = ("learn", "train", "eval")  # verbs that need torch; every other one starts without it
-INFERRING = "infer"  # needs no torch, but what infers
+INFERRING = ("infer", "propose")  # need no torch, but what infers
 
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).as_posix() not in ENTRIES)
 
@@ -172,7 +172,7 @@ def test_reading_a_machine_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("module", sorted({row.module for verb, row in VERBS.items() if verb not in LEARNERS}))
 def test_verbs_that_learn_nothing_start_without_torch(module: str) -> None:
-    of_infer = () if module == VERBS[INFERRING].module else ("srm.infer",)
+    of_infer = () if module in {VERBS[verb].module for verb in INFERRING} else ("srm.infer",)
     assert loaded(f"import {module}", "torch", "srm.rl", *of_infer) == []
 
 

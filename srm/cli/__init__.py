@@ -50,6 +50,7 @@ VERBS = {
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
     "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations", {"it": "minari"}),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
+    "propose": Verb("srm.cli.propose", "Propose", "propose a machine from demonstrations, proved before it is printed"),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
         "srm.cli.learn",

@@ -49,7 +49,7 @@ class Check:
         vocabulary = self._words()
         named = None if self.words else {domain.vocabulary.name: domain.vocabulary for domain in domains()}
         machine = find_machine(self.file, named)
-        used = vocabulary if named is None or machine.words is None else named[machine.words]
+        used = vocabulary if named is None else machine.own_vocabulary
         if self.forbid_farming:
             return self._forbid(machine, used)
         if self.against is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from srm.domains.base import Task
+from srm.domains.info import is_machine_file
 from srm.domains.registry import DEFAULT, MODULES, domain_named, domain_of, domains
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError, near
@@ -31,7 +32,7 @@ Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 @dataclass(frozen=True)
 class WordsOf:
     vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = DEFAULT
-    """a vocabulary, or a task of your own (PACKAGE.MODULE:NAME)"""
+    """a vocabulary, a task of your own (PACKAGE.MODULE:NAME), or a machine in words of its own"""
 
     def run(self) -> int:
         print(tell_words(self._words()))
@@ -41,7 +42,7 @@ class WordsOf:
         domain = domain_named(self.vocabulary)
         if domain is not None:
             return domain.vocabulary
-        if ":" in self.vocabulary or self.vocabulary in FAMILIES:
+        if ":" in self.vocabulary or self.vocabulary in FAMILIES or is_machine_file(self.vocabulary):
             return find_task(self.vocabulary).vocabulary
         hint = near(self.vocabulary, MODULES) or f"; {DEFAULT} is one"
         raise TaskError(f"there is no vocabulary {self.vocabulary}{hint}")
@@ -195,7 +196,7 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, action):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
     outcome = "solved" if task.solved(trajectory) else "not solved"

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from srm.errors import SettingError, TaskError
+from srm.errors import MachineError, SettingError, TaskError
 from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -100,6 +100,16 @@ class Task:
 
     def make_envs(self, count: int, seed: int) -> Envs:
         return self.envs(self.env_id, count, seed)
+
+    @property
+    def first_machine(self) -> str:
+        """The name of the machine that serves where none is named."""
+        if not self.machines:
+            raise MachineError(
+                f"task {self.name} has no machine of its own; name one with --machine FILE, or let one be proposed "
+                "from demonstrations: --machine proposed"
+            )
+        return self.machines[0]
 
     def using(self, stepping: Stepping) -> Task:
         """The same task with its envs stepped by somebody who was asked for."""

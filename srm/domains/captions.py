@@ -38,6 +38,9 @@ def describe(vocabulary: Vocabulary, events: Events, row: int) -> str:
     return " ".join(parts)
 
 
-def action_name(vocabulary: Vocabulary, action: int) -> str:
+def action_name(vocabulary: Vocabulary, action: int | np.ndarray) -> str:
+    """One action of a trajectory; of several numbers, those."""
     domain = domain_of(vocabulary)
-    return f"action {action}" if domain is None else domain.actions[action]
+    if np.ndim(action):
+        return f"action {' '.join(f'{number:.3g}' for number in np.asarray(action).tolist())}"
+    return f"action {action}" if domain is None else domain.actions[int(action)]

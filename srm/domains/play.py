@@ -26,8 +26,8 @@ class OpenEnvs:
     """B envs with an episode under way in each."""
 
     def __init__(self, envs: Envs) -> None:
-        self.envs, self.count, self.actions = envs, envs.count, envs.actions
-        self.observation_shape = envs.observation_shape
+        self.envs, self.count = envs, envs.count
+        self.action_space, self.observation_space = envs.action_space, envs.observation_space
         self.observations, self._poses = envs.reset()  # what is seen now
         self.episode_start: Mask = np.ones(envs.count, np.bool_)  # whether that begins an episode
 
@@ -45,7 +45,9 @@ class OpenEnvs:
 
     def _refuse_misfit(self, actions: np.ndarray) -> np.ndarray:
         if len(actions.shape) == 0 or len(actions) != self.count:
-            raise TaskError(f"act returned actions of shape {list(actions.shape)} for {self.count} environments; one for each is needed")
+            raise TaskError(
+                f"act returned actions of shape {list(actions.shape)} for {self.count} environments; one for each is needed"
+            )
         return actions
 
     def close(self) -> None:
@@ -61,7 +63,9 @@ def rollout(envs: OpenEnvs, act: ActOnAll, steps: int = STEPS) -> Rollout:
         steps: How many of each.
     """
     if not isinstance(envs, OpenEnvs):
-        raise TaskError(f"{type(envs).__name__}: make environments with srm.envs(TASK, COUNT, seed=0), or srm.envs(VECTOR)")
+        raise TaskError(
+            f"{type(envs).__name__}: make environments with srm.envs(TASK, COUNT, seed=0), or srm.envs(VECTOR)"
+        )
     return envs.rollout(act, steps)
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srm.domains.base import Task
-from srm.domains.envs import make_environment, numbers_of, observation_of, stacked_info
+from srm.domains.envs import make_environment, numbers_of, space_of, stacked_info
 from srm.domains.registry import packages
+from srm.domains.spaces import Choice, action_space_of
 from srm.errors import DemonstrationError, TaskError
 from srm.extras import DISTRIBUTION
 from srm.seeding import stream
-from srm.trajectory import Demonstrations, Observations, Trajectory
+from srm.trajectory import Demonstrations, Observations, Trajectory, plain_arrays
 
 if TYPE_CHECKING:
     import gymnasium
@@ -28,7 +29,8 @@ UNKNOWN_SEED = -1
 MOST_STEPS = 5000  # of an episode in an environment that knows no time limit
 _TRIES = 100  # layouts without a solution are skipped, but not for ever
 
-Act = Callable[[Sequence[Observations]], int]  # the observations of an episode so far -> what to do
+Action = int | np.ndarray  # as `srm.domains.spaces` has it
+Act = Callable[[Sequence[Observations]], Action]  # the observations of an episode so far -> what to do
 
 
 def record(task: Task, count: int, seed: int) -> Demonstrations:
@@ -72,9 +74,16 @@ def _solved(env: gymnasium.Env, task: Task, seed: int) -> Iterator[tuple[int, Tr
     raise TaskError(f"{task.env_id}: {_TRIES} environments in a row have no solution; choose another environment")
 
 
-def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[int]) -> None:
+def _refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[Any]) -> None:
+    space = action_space_of(task.env_id, env.action_space)
     for step, action in enumerate(actions):
-        if not env.action_space.contains(action):
+        if isinstance(space, Choice):
+            known = env.action_space.contains(action)
+        else:
+            numbers = np.asarray(action).reshape(-1)
+            fits = numbers.dtype.kind in "iuf" and numbers.shape == space.shape
+            known = fits and bool(np.isfinite(numbers).all()) and not space.outside(numbers)
+        if not known:
             raise TaskError(
                 f"{task.env_id}: action {step} of the expert is {action!r}, which is not in {env.action_space}"
             )
@@ -94,24 +103,25 @@ def play(
     watch: Callable[[gymnasium.Env], None] = lambda _: None,
 ) -> Trajectory:
     """The episode of an actor in the environment of a seed. `watch` gets the environment before the first action and after each."""
+    space, action_space = space_of(env), action_space_of(str(env), env.action_space)
     seen, _ = env.reset(seed=seed)
-    observations, poses = [np.array(observation_of(seen))], [_pose(seen)]
-    actions: list[int] = []
+    observations, poses = [space.read(seen)], [space.pose(seen)]
+    actions: list[Action] = []
     rewards: list[float] = []
     infos: list[dict[str, float]] = []
     terminated = truncated = False
     watch(env)
     while not (terminated or truncated) and len(actions) < most:
         actions.append(act(observations))
-        seen, reward, terminated, truncated, info = env.step(actions[-1])
-        observations.append(np.array(observation_of(seen)))
-        poses.append(_pose(seen))
+        seen, reward, terminated, truncated, info = env.step(action_space.for_env(actions[-1]))
+        observations.append(space.read(seen))
+        poses.append(space.pose(seen))
         rewards.append(float(reward))
         infos.append(numbers_of(info))
         watch(env)
     return Trajectory(
         observations=np.stack(observations),
-        actions=np.array(actions, np.int64),
+        actions=np.array(actions, action_space.dtype).reshape(len(actions), *action_space.shape),
         poses=np.stack(poses),
         task_reward=np.array(rewards, np.float32),
         terminated=bool(terminated),
@@ -119,14 +129,9 @@ def play(
     )
 
 
-def play_actions(env: gymnasium.Env, actions: Sequence[int], seed: int) -> Trajectory:
+def play_actions(env: gymnasium.Env, actions: Sequence[Any] | np.ndarray, seed: int) -> Trajectory:
     """The episode that takes these actions, whatever is seen, or as many of them as it lasts."""
     return play(env, lambda observations: actions[len(observations) - 1], seed, most=len(actions))
-
-
-def _pose(seen: Any) -> np.ndarray:
-    pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else ()
-    return np.array(pose, np.int16)
 
 
 def replay(
@@ -139,11 +144,12 @@ def replay(
     if seed == UNKNOWN_SEED:
         raise DemonstrationError(f"episode {index}: the seed of its environment is not known, so it cannot be replayed")
     env = environment(demonstrations.env_id)
+    space, action_space = space_of(env), action_space_of(demonstrations.env_id, env.action_space)
     seen, _ = env.reset(seed=seed)
     for moment, observation in enumerate(trajectory.observations):
         if moment > 0:
-            seen, *_ = env.step(int(trajectory.actions[moment - 1]))
-        if not np.array_equal(observation_of(seen), observation):
+            seen, *_ = env.step(action_space.for_env(trajectory.actions[moment - 1]))
+        if not _look_alike(space.read(seen), observation):
             recorded = ", ".join(f"{name} {number}" for name, number in demonstrations.versions.items())
             raise DemonstrationError(
                 f"episode {index}: after {moment} actions the environment of seed {seed} looks otherwise than recorded "
@@ -151,3 +157,14 @@ def replay(
             )
         yield env
     env.close()
+
+
+def _look_alike(one: Observations, other: Observations) -> bool:
+    """Floats may differ in their last digits, as they do from one processor to another."""
+    if one.dtype.names != other.dtype.names or one.shape != other.shape:
+        return False
+    pairs = zip(plain_arrays(one), plain_arrays(other), strict=True)
+    return all(
+        np.allclose(a, b, rtol=1e-4, atol=1e-5) if a.dtype.kind == "f" else np.array_equal(a, b)
+        for (_, a), (_, b) in pairs
+    )

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from srm.domains.base import Task
+from srm.domains.info import is_machine_file, task_of_file
 from srm.domains.registry import domain_of_id, domains
 from srm.errors import TaskError, near
 
@@ -32,6 +33,8 @@ def short_name(env_id: str) -> str:
 
 def find_task(name: str) -> Task:
     """The task that the user names, of the family or of one of its environments. One of the user's own is imported: its code runs."""
+    if is_machine_file(name):
+        return task_of_file(name)
     if ":" in name:
         return _own_task(name)
     if name in FAMILIES:
@@ -50,6 +53,8 @@ def task_in_file(name: str, where: Path, named: Task | str | None = None) -> Tas
     the same one in this very call; what ships needs no naming."""
     if isinstance(named, Task):
         return named
+    if named is None and name.endswith(".srm") and (where / "machine.srm").exists():
+        return task_of_file(where / "machine.srm")  # what a run keeps, wherever it was moved to
     if ":" in name and named != name:
         raise TaskError(
             f"{where} asks for the task {name}, whose code would run; if you trust that code, name it: --task {name} "

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from srm.domains.base import EventReader, RememberingReader
+from srm.domains.spaces import ActionSpace, Choice, describe
 from srm.errors import TaskError
 from srm.evaluate import batched, symbolic
 from srm.evaluate._native.compiled import CompiledStep, CompiledTables
@@ -44,9 +45,9 @@ class StepPayer:
         *,
         envs: int,
         outside_constraint: bool = False,
-        action_shape: tuple[int, ...] | None = None,
+        action_space: ActionSpace | None = None,
     ) -> None:
-        """`action_shape`: of an action that is not one of a number of choices."""
+        """`action_space`: what may be done; one of several things unless given."""
         self.program, self.event_reader, self.envs = Program(machine, event_reader.vocabulary), event_reader, envs
         self.labels = np.array([*(label for _, _, label in machine.rules), None], object)  # [R + 1], by `rule`
         self.node_names = np.array([node.name for node in machine.nodes], object)
@@ -54,7 +55,7 @@ class StepPayer:
         self.repaying = np.array([*hindsight, False], np.bool_)  # [R + 1], by `rule`
         self.repays = any(hindsight)
         self._rollout: Rollout | None = None
-        self._action_shape = action_shape
+        self._action_space = action_space or Choice(1)
         self._memory = event_reader.begin(envs) if isinstance(event_reader, RememberingReader) else None
         self._past: list[Events] = []  # the steps of the episodes under way, where hindsight may ask for them
         self._ages = np.zeros(envs, np.int64)  # steps of each
@@ -109,7 +110,7 @@ class StepPayer:
         steps = self._steps
         assert steps is not None
         rollout.observations[1], rollout.poses[1] = after
-        rollout.actions[0] = actions
+        rollout.actions[0] = np.reshape(actions, rollout.actions.shape[1:]) if self._action_space.shape else actions
         rollout.terminated[0], rollout.truncated[0] = terminated, truncated
         rollout.valid[0] = steps.valid[:] = valid
         if info or rollout.info:
@@ -141,11 +142,19 @@ class StepPayer:
     def _empty(self, seen: Seen) -> Rollout:
         """T = 1, to be written into."""
         envs = self.envs
-        shape, kind = ((), np.int64) if self._action_shape is None else (self._action_shape, np.float32)
         no = np.zeros((3, 1, envs), np.bool_)
         reward = np.zeros((1, envs), np.float32)
         observations, poses = (np.stack([part, part]) for part in seen)
-        return Rollout(observations, np.zeros((1, envs, *shape), kind), poses, reward, no[0], no[1], ~no[2], info={})
+        return Rollout(
+            observations,
+            np.zeros((1, envs, *self._action_space.shape), self._action_space.dtype),
+            poses,
+            reward,
+            no[0],
+            no[1],
+            ~no[2],
+            info={},
+        )
 
     def _read(self, rollout: Rollout) -> Events:
         try:
@@ -155,7 +164,7 @@ class StepPayer:
             events, self._memory = self.event_reader.read_on(rollout, self._memory)
             return events
         except MISREAD as problem:
-            observed = f"{rollout.observations.dtype} {list(rollout.observations.shape[2:])}"
+            observed = describe(rollout.observations.dtype, rollout.observations.shape[2:])
             raise TaskError(
                 f"the words {self.program.vocabulary.name} cannot read observations of {observed}: {problem}; "
                 "give those of this environment, or look= to bring its observations into their form"

@@ -24,14 +24,14 @@ from typing import Any, SupportsFloat
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from srm.domains.base import EventReader
-from srm.domains.envs import numbers_of, observation_of, vector_numbers
+from srm.domains.envs import numbers_of, space_of, vector_numbers
 from srm.domains.registry import domain_of_env
+from srm.domains.spaces import ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.show_node import NodeView, ShowNode
 from srm.evaluate.step_payer import Seen, StepPayer
@@ -92,13 +92,14 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             values,
             envs=1,
             outside_constraint=outside_constraint,
-            action_shape=action_shape(env.action_space),
+            action_space=action_space_of(str(env), env.action_space),
         )
         warn_of_hindsight(self._payer)
         self._view = NodeView.of(self._payer, show_node)
         if self._view is not None:
             self.observation_space = self._view.space(env.observation_space)
         self._over = True  # no episode is under way
+        self._space = space_of(env) if look is None else None
         domain = domain_of_env(env)
         self._pose = None if domain is None else domain.pose
 
@@ -137,12 +138,14 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         return self._observation(seen), pay, terminated, truncated, info
 
     def _see(self, seen: Any) -> Seen:
-        if self._look is not None:
+        if self._space is None:
+            assert self._look is not None
             observation, pose = self._look(seen)
             return np.asarray(observation), np.asarray(pose)
-        if isinstance(seen, dict) and "pose" in seen:
-            return np.asarray(observation_of(seen)), np.asarray(seen["pose"])
-        return np.asarray(observation_of(seen)), NO_POSE if self._pose is None else self._pose(self.env.unwrapped)
+        observation = self._space.read(seen)
+        if self._space.has_pose:
+            return observation, self._space.pose(seen)
+        return observation, NO_POSE if self._pose is None else self._pose(self.env.unwrapped)
 
     def _observation(self, seen: Any) -> Any:
         return seen if self._view is None else self._view.add(seen, self._view.one(0))
@@ -169,7 +172,8 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         super().__init__(env)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
             raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
-        self.machine, self._look = machine, look or look_at_all
+        self.machine = machine
+        self._look = look or looking(observation_space_of(str(env), env.single_observation_space))
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._payer = StepPayer(
             machine,
@@ -177,7 +181,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
             values,
             envs=env.num_envs,
             outside_constraint=outside_constraint,
-            action_shape=action_shape(env.single_action_space),
+            action_space=action_space_of(str(env), env.single_action_space),
         )
         warn_of_hindsight(self._payer)
         self._over = np.ones(env.num_envs, np.bool_)  # envs whose episode is over
@@ -273,11 +277,9 @@ def _masked(arrays: Mapping[str, npt.NDArray[Any]], mask: Mask | Mapping[str, Ma
     return {**arrays, **{f"_{name}": masks[name] for name in arrays}}
 
 
-def look_at_all(seen: Any) -> Seen:
+def looking(space: ObservationSpace) -> Callable[[Any], Seen]:
     """The arrays in what B envs observe together."""
-    observations = observation_of(seen)
-    poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0), np.int16)
-    return observations, poses
+    return lambda seen: (space.read(seen), space.pose(seen))
 
 
 def last_seen(current: Seen, envs: npt.NDArray[np.intp], look: Callable[[int], Seen]) -> Seen:
@@ -292,15 +294,6 @@ def last_seen(current: Seen, envs: npt.NDArray[np.intp], look: Callable[[int], S
 
 def batch_of_one(seen: Any) -> Any:
     """What one env observes, as a vector of one would."""
-    return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
-
-
-def action_shape(space: Any) -> tuple[int, ...] | None:
-    """None: an action is one of a number of choices."""
-    if isinstance(space, spaces.Box):
-        return space.shape
-    if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise TaskError(
-            f"actions are {space}; wrap the environment so that they are Discrete, beginning at 0, or a Box"
-        )
-    return None
+    if isinstance(seen, dict):
+        return {name: batch_of_one(part) for name, part in seen.items()}
+    return tuple(map(batch_of_one, seen)) if isinstance(seen, tuple) else np.asarray(seen)[None]

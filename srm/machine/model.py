@@ -18,7 +18,7 @@ from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import Form, expand
 from srm.machine.holes import Constraint, Hole, LinearRow, Within
 from srm.machine.terms import Guard, Happens, Number, Term, events_of
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import VOCABULARIES, InfoWords, Vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -143,6 +143,7 @@ class Machine:
     terms: tuple[tuple[str, Term], ...] = ()  # named terms; each may use those before it
     constraints: tuple[Constraint, ...] = ()
     words: str | None = None  # the vocabulary the machine is written for
+    info: InfoWords | None = None  # `words info`: the vocabulary itself, which the machine brings along
 
     def __post_init__(self) -> None:
         from srm.machine.validate import find_problems  # validation reads models, so it cannot be imported before them
@@ -269,7 +270,12 @@ class Machine:
         """
         from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
 
-        return check(self, vocabulary or VOCABULARIES.get(self.words or ""), constraint)
+        return check(self, vocabulary or self.own_vocabulary, constraint)
+
+    @property
+    def own_vocabulary(self) -> Vocabulary | None:
+        """The vocabulary that it brings along, or the one of its name that ships; None: neither is known."""
+        return self.info.vocabulary if self.info else VOCABULARIES.get(self.words or "")
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

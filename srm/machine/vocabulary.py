@@ -126,5 +126,29 @@ class Vocabulary:
         return tuple(event.name for event in self.events if event.act)
 
 
+@dataclass(frozen=True)
+class InfoWord:
+    """A signal that is the number `key` of Gymnasium's `info`. `missing` stands for it at steps that have none; None: every step has it."""
+
+    signal: Signal
+    key: str
+    missing: float | None = None
+
+
+INFO = "info"  # what the vocabulary of such words is called
+
+
+@dataclass(frozen=True)
+class InfoWords:
+    """The words that a machine brings along: numbers of `info` in one environment. They are data, so a file alone can name them."""
+
+    env_id: str
+    words: tuple[InfoWord, ...]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(INFO, (), signals=tuple(word.signal for word in self.words))
+
+
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
 VOCABULARIES: dict[str, Vocabulary] = {}

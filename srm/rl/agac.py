@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from srm.domains.envs import Envs
+from srm.domains.envs import Envs, number_of_actions
 from srm.rl.advantages import explained_variance
 from srm.rl.gradients import ppo_gradients
 from srm.rl.learner import Learner, Means, weights_seed
@@ -126,7 +126,7 @@ class Agac(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = make_net(envs, kind, net, agac_towers(envs.actions, config), weights_seed(seed))
+        policy = make_net(envs, kind, net, agac_towers(number_of_actions(envs), config), weights_seed(seed))
         of_adversary = {name: w for name, w in policy.named_parameters() if name.startswith("towers.adversary")}
         others = {name: w for name, w in policy.named_parameters() if name not in of_adversary}
         bounds = {"epsilon": ppo.epsilon, "max_grad_norm": ppo.max_grad_norm}

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from srm.domains.envs import Envs
+from srm.domains.envs import Envs, number_of_actions
 from srm.rl.learner import Learner, Means, weights_seed
 from srm.rl.losses import entropy_of
 from srm.rl.nn.nets import Kind, NetConfig, NetInput, make_net
@@ -49,7 +49,7 @@ class Clone(Learner):
         seed: int,
     ) -> None:
         self.config = config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(number_of_actions(envs), net.towers), weights_seed(seed))
         self._optimiser = ppo.optimiser(policy)
 
         # All demonstrations at once, as sequences that begin with their episodes: memory runs along them, with its gradient.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from srm.domains.envs import Envs
+from srm.domains.envs import Envs, number_of_actions
 from srm.errors import RunError, SettingError
 from srm.rl.agac import Agac, AgacConfig, agac_towers
 from srm.rl.bc import Clone, CloneConfig
@@ -76,7 +76,7 @@ class LearnerConfig:
     def make_net(self, envs: Envs) -> Net:
         """The policy's network alone, to be filled with weights."""
         if self.learner == "agac":
-            plans = agac_towers(envs.actions, self.agac)
+            plans = agac_towers(number_of_actions(envs), self.agac)
         else:
-            plans = actor_critic(envs.actions, self.network.towers)
+            plans = actor_critic(number_of_actions(envs), self.network.towers)
         return make_net(envs, self.net, self.network, plans, seed=0)

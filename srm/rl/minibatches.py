@@ -43,7 +43,7 @@ class Minibatches:
     """The steps of one batch, to be drawn anew in every epoch."""
 
     def __init__(self, batch: Batch, recurrence: int) -> None:
-        num_steps, num_envs = batch.rollout.actions.shape
+        num_steps, num_envs = batch.rollout.valid.shape
         self._frames, self._recurrence, self._num_envs = batch.frames, recurrence, num_envs
         self._rows = batch.rows[:num_steps].reshape(num_steps * num_envs, -1)
         self._memory = torch.from_numpy(batch.memory.reshape((num_steps + 1) * num_envs, batch.memory.shape[2]))

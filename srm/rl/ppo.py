@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from srm.domains.envs import Envs
+from srm.domains.envs import Envs, number_of_actions
 from srm.errors import RunError
 from srm.rl.advantages import explained_variance, gae
 from srm.rl.gradients import ppo_gradients
@@ -101,7 +101,7 @@ class Ppo(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
         self.config = config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(number_of_actions(envs), net.towers), weights_seed(seed))
         self._optimiser = config.optimiser(policy)
         super().__init__(Player(envs, policy, config.num_steps, seed), {}, {"adam": self._optimiser}, seed)
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from srm.domains.encodings import cells_of
-from srm.domains.envs import Envs
+from srm.domains.envs import Envs, number_of_actions
 from srm.errors import TaskError
 from srm.rl.learner import Learner, Means, weights_seed
 from srm.rl.nn.grid_conv import CellConvolutions, LinearElu
@@ -127,8 +127,8 @@ class Ride(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
-        self._model = RideModel(envs.observation_shape, envs.actions, weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(number_of_actions(envs), net.towers), weights_seed(seed))
+        self._model = RideModel(envs.observation_space.shape, number_of_actions(envs), weights_seed(seed))
         optimisers = {
             "adam": ppo.optimiser(policy),
             "adam_model": Optimiser(

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from srm.domains.envs import Envs, Step, gather
+from srm.domains.envs import Envs, Step, gather, number_of_actions
 from srm.rl.nn.frames import ages, episode_starts, mask_old, newest_rows
 from srm.rl.nn.nets import Net, NetInput
 from srm.seeding import stream
@@ -119,7 +119,7 @@ class Player:
 
     def _noise(self, greedy: bool) -> np.ndarray:
         """[T, B, A] Gumbel noise: the largest of logits + noise is a draw from the policy."""
-        shape = (self.num_steps, self.envs.count, self.envs.actions)
+        shape = (self.num_steps, self.envs.count, number_of_actions(self.envs))
         if greedy:
             return np.zeros(shape, np.float32)
         # One stream a round, so that a resumed run needs no generator's state.
@@ -144,7 +144,7 @@ def batch_of(net: Net, rollout: Rollout) -> Batch:
 
 def recompute(net: Net, batch: Batch) -> dict[str, np.ndarray]:
     """The net's outputs [T, B, ...] along a rollout, with the weights it has now; memory runs from the first step's."""
-    num_steps, count = batch.rollout.actions.shape
+    num_steps, count = batch.rollout.valid.shape
     memory = torch.from_numpy(batch.memory[0])
     if net.memory:
         chunks = [slice(t, t + 1) for t in range(num_steps)]

@@ -10,7 +10,7 @@
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
         env_id, seed (-1: not known)                  terminated  False: time ran out
         return     the task's reward in all           pay      the machine's, hindsight included
-        actions    [T]                                rewards  [step, task reward] where there was any
+        actions    [T], or [T] lists of several       rewards  [step, task reward] where there was any
         trace      what the machine said, of the steps at which anything happened (`_step_json`)
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
@@ -66,7 +66,7 @@ def record_episodes(
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
         moments, room = _within(episode.moments, room)
         records.append(_episode_json(machine, episode, traced) | tell(moments))
-    actions = sorted({action for record in records for action in record["actions"]})
+    actions = sorted({action for record in records for action in record["actions"] if isinstance(action, int)})
     return {
         "format": FORMAT,
         "task": task.name,
@@ -137,7 +137,7 @@ def _episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str
         "terminated": trajectory.terminated,
         "return": _short(trajectory.total_reward),
         "pay": _short(traced.pay),
-        "actions": trajectory.actions.tolist(),
+        "actions": [_plain_action(action) for action in trajectory.actions.tolist()],
         "rewards": [[step, _short(reward)] for step, reward in enumerate(trajectory.task_reward.tolist()) if reward],
         "trace": [_step_json(step) for step in traced.steps if step.happened or not step.is_idle],
         "counters": list(_counters(traced)),
@@ -193,6 +193,10 @@ def _counters(traced: Trace) -> Iterator[list[Any]]:
         if changed:
             yield [step.step, changed]
         before = step.counters
+
+
+def _plain_action(action: Any) -> Any:
+    return [_short(number) for number in action] if isinstance(action, list) else action
 
 
 def _short(value: float) -> float:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from srm.domains.base import Task
+from srm.domains.envs import number_of_actions
 from srm.evaluate.batched import Paid, assignment_of
 from srm.infer.algorithm1.loop import InferenceRound, infer
 from srm.infer.posterior.evidence import Play
@@ -64,7 +65,9 @@ class InferredPay:
             allow_farming=learning.allow_farming or learning.as_printed,
         )
         ppo = learning.learning.ppo
-        self.holes = self.inference.make(learner.player.envs.actions, ppo.num_envs, ppo.num_steps, learning.cores)
+        self.holes = self.inference.make(
+            number_of_actions(learner.player.envs), ppo.num_envs, ppo.num_steps, learning.cores
+        )
 
     # While the run goes on
 

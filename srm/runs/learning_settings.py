@@ -9,20 +9,20 @@ from typing import Annotated, Literal
 import tyro
 
 from srm.domains import demonstrations as demos
-from srm.domains.base import Stepping, Task
+from srm.domains.base import Stepping
 from srm.domains.tasks import find_task
 from srm.errors import MachineError, RunError, SettingError
 from srm.infer.algorithm1.loop import InferConfig
 from srm.infer.posterior.live import LiveConfig
 from srm.machine.checks.check import refuse_unfit
 from srm.machine.holes import Constraint
-from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
 from srm.rl.make import LearnerConfig
 from srm.runs.config import from_plain
 from srm.runs.folder import CONFIG, read_config
 from srm.runs.given import Given
 from srm.runs.inference import Way
+from srm.runs.proposal import machine_named
 from srm.runs.training import NO_CONSTRAINT
 from srm.settings import NUMBER, ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Demonstrations
@@ -35,7 +35,8 @@ class Learning:
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     machine: str | None = None
-    """the machine whose holes are inferred, whatever values it has for them: a file or a name of the library; the task's first unless given"""
+    """the machine whose holes are inferred, whatever values it has for them: a file, a name of the library, or `proposed` for one that is
+    read from the demonstrations (`srm propose`); the task's first unless given"""
     constraint: str | None = None
     """which of the machine's constraints must hold, or none; its first unless given"""
     demos: Path | None = None
@@ -105,21 +106,14 @@ def read_inputs(learning: Learning, given: Given | None = None) -> tuple[Machine
     learning.learning.refuse_idle_parts()
     given = given or Given()
     task = given.task or find_task(learning.task)
-    machine = given.machine or find_machine(
-        learning.machine or _first_machine(task), {task.vocabulary.name: task.vocabulary}
-    )
+    demonstrations = given.demonstrations or demos.choose(task, learning.demos, learning.count)
+    machine = given.machine or machine_named(learning.machine, task, demonstrations, learning.seed)
     machine = machine.opened()
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
     learning.learning.refuse_cloning()
     refuse_unfit(machine, task.vocabulary, learning.constraint)
-    return machine, given.demonstrations or demos.choose(task, learning.demos, learning.count)
-
-
-def _first_machine(task: Task) -> str:
-    if not task.machines:
-        raise MachineError(f"task {task.name} has no machine of its own; name one with --machine FILE")
-    return task.machines[0]
+    return machine, demonstrations
 
 
 def constraint_of(machine: Machine, name: str | None) -> Constraint | None:

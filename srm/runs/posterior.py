@@ -23,6 +23,7 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
+from srm.domains.info import task_of
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
@@ -47,6 +48,7 @@ from srm.runs.folder import (
     refuse_taken,
 )
 from srm.runs.origin import origin, stepped_by
+from srm.runs.proposal import machine_named
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Demonstrations, Rollout
 
@@ -61,7 +63,8 @@ class Inference:
     subject: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MACHINE|TASK")] = ""
     """a machine (a file, or a name of the library), or a task, whose first machine is taken"""
     machine: str | None = None
-    """beside a task: the machine whose holes are inferred, whatever values it has for them"""
+    """beside a task: the machine whose holes are inferred, whatever values it has for them; `proposed`: one that is read from the
+    demonstrations (`srm propose`)"""
     task: str | None = None
     """beside a machine: the task it is for; unless given that of --demos, or the one that ships with the machine"""
     constraint: str | None = None
@@ -116,9 +119,8 @@ def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
                 f"{name} is a task, so --task would change nothing; leave it out, or name a machine first"
             )
         task = find_task(name)
-        if settings.machine is None and not task.machines:
-            raise MachineError(f"task {task.name} has no machine of its own; name one with --machine FILE")
-        return task, find_machine(settings.machine or task.machines[0], {task.vocabulary.name: task.vocabulary})
+        demonstrations = demos.choose(task, settings.demos, settings.count)
+        return task, machine_named(settings.machine, task, demonstrations, settings.seed)
     _refuse_unknown(name)
     if settings.machine is not None:
         raise SettingError(
@@ -151,10 +153,12 @@ def _task_of(settings: Inference) -> Task:
     """The task of a machine."""
     if settings.task is not None:
         return find_task(settings.task)
+    machine = find_machine(settings.subject)
+    if machine.info is not None:
+        return task_of(machine, settings.subject)
     if settings.demos is not None:
         demonstrations, family = demos.load_with_task(settings.demos, None)
         return find_task(demonstrations.env_id) if demonstrations.env_id in ENVIRONMENTS[family.name] else family
-    machine = find_machine(settings.subject)
     for task in FAMILIES.values():
         if machine.name in task.machines:
             return task

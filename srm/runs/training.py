@@ -13,6 +13,7 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Stepping, Task
+from srm.domains.envs import number_of_actions
 from srm.domains.tasks import find_task
 from srm.errors import MachineError, RunError, SettingError
 from srm.evaluate.batched import Paid
@@ -144,7 +145,7 @@ class FixedPay:
 def _imitation(training: Training, learner: Learner, demonstrations: Demonstrations | None) -> Imitation:
     assert demonstrations is not None
     kind, demonstrated = IMITATING[training.reward], demonstrations.as_rollout()
-    actions = learner.player.envs.actions
+    actions = number_of_actions(learner.player.envs)
     return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
 
 

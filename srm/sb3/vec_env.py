@@ -20,12 +20,13 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from srm.domains.base import EventReader
 from srm.domains.envs import numbers_of, stacked_info
+from srm.domains.spaces import action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.ledger import Ledger
 from srm.evaluate.potential import potential, shaping
 from srm.evaluate.show_node import NodeView, ShowNode
 from srm.evaluate.step_payer import Seen, StepPayer
-from srm.evaluate.wrappers import action_shape, batch_of_one, last_seen, look_at_all
+from srm.evaluate.wrappers import batch_of_one, last_seen, looking
 from srm.machine.model import Machine
 
 Infos = list[dict[str, Any]]
@@ -67,9 +68,13 @@ class MachineVecEnv(VecEnvWrapper):
             values,
             envs=venv.num_envs,
             outside_constraint=outside_constraint,
-            action_shape=action_shape(venv.action_space),
+            action_space=action_space_of("these environments", venv.action_space),
         )
-        self.discount, self._encode, self._look = shaping, encode, look or look_at_all
+        self.discount, self._encode, self._look = (
+            shaping,
+            encode,
+            look or looking(observation_space_of("these environments", venv.observation_space)),
+        )
         self.view = NodeView.of(self.payer, show_node)
         self._watching: list[Ledger] = []
         self._begun = False

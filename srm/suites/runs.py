@@ -61,7 +61,8 @@ def runs_of(suite: Suite, out: Path, seeds: int) -> tuple[SuiteRun, ...]:
     """Seed by seed, so that every curve has a first line before any has a second; of a seed, what others need comes first."""
     needed = {curve.needs for curve in suite.curves.values()}
     curves = sorted(suite.curves.values(), key=lambda curve: curve.name not in needed)
-    return tuple(_run(curve, seed, out) for seed in range(seeds) for curve in curves)
+    first = suite.first_seed
+    return tuple(_run(curve, seed, out) for seed in range(first, first + seeds) for curve in curves)
 
 
 def _run(curve: CurveCommand, seed: int, out: Path) -> SuiteRun:

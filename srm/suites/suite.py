@@ -5,6 +5,7 @@ that another curve has learnt with the same seed, `--from-run learnt:CURVE` the 
 
     title = "Does the hand-set machine help?"
     seeds = 3
+    first_seed = 100
 
     [curves]
     task = "train doorkey --frames 600000"
@@ -125,10 +126,13 @@ class Suite:
     curves: Mapping[str, CurveCommand]
     seeds: int = 3
     scale: float = 1.0
+    first_seed: int = 0  # the others follow it
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RunError(f"suite {self.name}: seeds = {self.seeds}, and at least one is needed")
+        if self.first_seed < 0:
+            raise RunError(f"suite {self.name}: first_seed = {self.first_seed}, and it must be 0 or more")
         if not self.curves:
             raise RunError(f'suite {self.name} has no curves; write NAME = "train TASK ..." under [curves]')
         for curve in self.curves.values():
@@ -182,10 +186,17 @@ def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
 
 
 def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) -> Suite:
-    kinds = {"title": (str, "a sentence in quotes"), "seeds": (int, "a number"), "curves": (dict, "a table")}
+    kinds = {
+        "title": (str, "a sentence in quotes"),
+        "seeds": (int, "a number"),
+        "first_seed": (int, "a number"),
+        "curves": (dict, "a table"),
+    }
     for word, value in content.items():
         if word not in kinds:
-            raise RunError(f"{word} is not known here; a suite has title, seeds and [curves]{near(word, kinds)}")
+            raise RunError(
+                f"{word} is not known here; a suite has title, seeds, first_seed and [curves]{near(word, kinds)}"
+            )
         kind, expected = kinds[word]
         if not isinstance(value, kind) or isinstance(value, bool):
             raise RunError(f"{word} = {value!r}: {expected} is needed")
@@ -193,4 +204,5 @@ def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) ->
         if not isinstance(command, str):
             raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
     curves = {title: curve(title, command, own_tasks) for title, command in content.get("curves", {}).items()}
-    return Suite(name, content.get("title", name), curves, content.get("seeds", 3))
+    seeds = {word: content[word] for word in ("seeds", "first_seed") if word in content}
+    return Suite(name, content.get("title", name), curves, **seeds)

@@ -26,6 +26,7 @@ from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewa
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
+from tests.domains.any_spaces import dict_and_box
 from tests.evaluate.scripts import events_of, pay_of
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
@@ -344,10 +345,6 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     SymbolicReward(Say(), handset, Heard(), {**handset.values(), "goal": 0.0}, outside_constraint=True)
     with pytest.raises(MachineError, match="fly"):
         SymbolicReward(Say(), parse("machine m\nstart one\n    fly // 1\n"), Heard())
-    many = Say()
-    many.action_space = spaces.MultiBinary(3)  # type: ignore[assignment]
-    with pytest.raises(TaskError, match="Discrete, beginning at 0, or a Box"):
-        SymbolicReward(many, handset, Heard())
 
 
 def test_a_step_without_an_episode_is_refused_before_the_first_reset_and_after_an_end() -> None:
@@ -366,18 +363,30 @@ def test_a_step_without_an_episode_is_refused_before_the_first_reset_and_after_a
         many.step(np.array([0, 0]))
 
 
-@pytest.mark.xfail(reason="a rollout takes whole actions only")
-def test_a_continuous_action_is_paid_for() -> None:
-    words = WrittenVocabulary("pendulum")
+def test_continuous_actions_and_dictionaries_are_paid_for() -> None:
+    words = WrittenVocabulary("any")
 
-    @words.signal(low=-2, high=2)
-    def torque(action: np.ndarray) -> np.ndarray:
-        return action[..., 0]
+    @words.event
+    def push(action: Any) -> Any:
+        return action[..., 0] > 1
 
-    machine = parse("machine lazy\nstart swinging\n    always // -1 * torque * torque\n")
-    env = SymbolicReward(gymnasium.make("Pendulum-v1"), machine, words.reader())
-    env.reset(seed=0)
-    assert env.step(np.array([1.5], np.float32))[1] == pytest.approx(-2.25)
+    @words.signal
+    def third(after: Any) -> Any:
+        return after["position"][..., 2]
+
+    machine = parse("machine m\nwords any\nstart one\n    push // 2 * third\n", {"any": words.vocabulary})
+    one = SymbolicReward(dict_and_box(), machine, words.reader())
+    vector = SyncVectorEnv([dict_and_box] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    many = SymbolicRewardVector(vector, machine, words.reader())
+    one.reset(seed=0)
+    many.reset(seed=0)
+    for step in range(5):
+        push_hard = np.array([1.5 if step % 2 else 0.5, 0.2], np.float32)
+        seen, pay, *_ = one.step(push_hard)
+        expected = 2 * seen["position"][2] if step % 2 else 0
+        assert pay == pytest.approx(expected)
+        _, pays, *_ = many.step(np.stack([push_hard, push_hard]))
+        assert pays[0] == pytest.approx(expected)
 
 
 def test_counters_can_be_seen() -> None:

@@ -21,7 +21,7 @@ def random_rollouts(task: Task, *, rollouts: int, steps: int, envs: int, seed: i
     observations, poses = made.reset()
     found = []
     for _ in range(rollouts):
-        actions = [rng.integers(0, made.actions, envs) for _ in range(steps)]
+        actions = [rng.integers(0, made.action_space.count, envs) for _ in range(steps)]
         answers = [made.step(taken) for taken in actions]
         found.append(gather(observations, poses, actions, answers))
         observations, poses = answers[-1].observations, answers[-1].poses

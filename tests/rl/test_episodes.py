@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("within_step", [False, True], ids=["resetting st
 
 
 def net_of(envs: Clockwork) -> Net:
-    return make_net(envs, "cnn", NetConfig(stack=1, width=8), actor_critic(envs.actions, "shared"), seed=0)
+    return make_net(envs, "cnn", NetConfig(stack=1, width=8), actor_critic(envs.action_space.count, "shared"), seed=0)
 
 
 @MODES

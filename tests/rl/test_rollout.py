@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 
 def player(kind: str, within_step: bool = False, steps: int = 11) -> Player:
     envs = (Numbers if kind == "mlp" else Clockwork)(within_step=within_step)
-    net = make_net(envs, kind, NetConfig(width=16, memory=4), actor_critic(envs.actions, "shared"), seed=0)  # type: ignore[arg-type]
+    net = make_net(envs, kind, NetConfig(width=16, memory=4), actor_critic(envs.action_space.count, "shared"), seed=0)  # type: ignore[arg-type]
     return Player(envs, net, steps, seed=0)
 
 

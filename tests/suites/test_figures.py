@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,11 +57,19 @@ def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) 
             assert machine.is_concrete != ("--holes" in line.words)
 
 
-def test_the_suites_are_those_of_the_paper_and_one_of_ways_to_infer() -> None:
+def test_the_suites_are_those_of_the_paper_and_two_of_ours() -> None:
     assert list(SUITES) == [
         "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
         "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines", "inference",
+        "deciding",
     ]  # fmt: skip
+
+
+def test_a_suite_may_begin_at_another_seed(tmp_path: Path) -> None:
+    fresh = replace(own(tmp_path), first_seed=100)
+    assert sorted({run.seed for run in runs_of(fresh, Path("out"), seeds=2)}) == [100, 101]
+    with pytest.raises(RunError, match="first_seed = -1"):
+        replace(fresh, first_seed=-1)
 
 
 def test_runs_have_their_seed_folder_and_machine(tmp_path: Path) -> None:

@@ -66,6 +66,31 @@ TASKS = (
         ),
         frames=15_000_000,
     ),
+    # No machine ships for these: `srm propose` writes one from their demonstrations.
+    minigrid_task(
+        "box",
+        name="unlockpickup",
+        meaning="take the key, unlock the door, put the key down, take the box",
+        env_id="MiniGrid-UnlockPickup-v0",
+        machines=(),
+        frames=1_000_000,
+    ),
+    minigrid_task(
+        "box",
+        name="blockedunlockpickup",
+        meaning="clear the door of a ball, take the key, unlock the door, put the key down, take the box",
+        env_id="MiniGrid-BlockedUnlockPickup-v0",
+        machines=(),
+        frames=3_000_000,
+    ),
+    minigrid_task(
+        None,
+        name="lockedroom",
+        meaning="find the key in one of six rooms, unlock another, reach the goal in it",
+        env_id="MiniGrid-LockedRoom-v0",
+        machines=(),
+        frames=5_000_000,
+    ),
 )
 
 # In v0 of the last four a ball can stand where the box with the key was put, and some layouts have no solution.
@@ -77,4 +102,7 @@ ENVIRONMENTS = {
         *(f"MiniGrid-ObstructedMaze-{size}-v1" for size in ("2Dlhb", "1Q", "2Q", "Full")),
         *(f"MiniGrid-ObstructedMaze-{size}-v0" for size in ("2Dlhb", "1Q", "2Q", "Full")),
     ),
+    "unlockpickup": ("MiniGrid-UnlockPickup-v0",),
+    "blockedunlockpickup": ("MiniGrid-BlockedUnlockPickup-v0",),
+    "lockedroom": ("MiniGrid-LockedRoom-v0",),
 }

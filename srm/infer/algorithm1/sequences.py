@@ -42,7 +42,7 @@ def follow(
     `first` [B] says which envs begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `observations` spares
     preparing them again.
     """
-    steps, envs = rollout.actions.shape
+    steps, envs = rollout.valid.shape
     if observations is None:
         observations = net.prepare(rollout.observations[:-1].reshape(steps * envs, *rollout.observations.shape[2:]))
     if memory is None:
@@ -124,7 +124,7 @@ def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random
 
 def cut_sequences(followed: NetRollout, first: np.ndarray, end: np.ndarray, env: np.ndarray, length: int) -> Sequences:
     """The sequences from step `first` [N] to before `end` [N] of envs `env` [N]; none is longer than `length`."""
-    steps, envs = followed.actions.shape
+    steps, envs = followed.valid.shape
     t = first + np.arange(length)[:, None]  # [S, N]
     index = torch.from_numpy(np.minimum(t, steps - 1) * envs + env)
     return Sequences(

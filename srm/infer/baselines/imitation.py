@@ -108,7 +108,7 @@ class Imitation:
         demonstrated_log_prob = (
             self.log_probs(self.demonstrated).astype(np.float32)
             if with_policy
-            else np.zeros(self.demonstrated.actions.shape, np.float32)
+            else np.zeros(self.demonstrated.valid.shape, np.float32)
         )
         self.losses = self._learn((demonstrated, demonstrated_log_prob), (played, log_prob), rng)
 

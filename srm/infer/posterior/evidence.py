@@ -36,10 +36,10 @@ class Play:
     demonstrated_log_prob: np.ndarray  # [T of the demonstrations, M] of the same policy
 
     def __post_init__(self) -> None:
-        if self.log_prob.shape != self.rollout.actions.shape:
+        if self.log_prob.shape != self.rollout.valid.shape:
             raise TrajectoryError(
                 f"log_prob: shape {list(self.log_prob.shape)}, expected one number for each step of the rollout, "
-                f"{list(self.rollout.actions.shape)}"
+                f"{list(self.rollout.valid.shape)}"
             )
 
 
@@ -138,10 +138,10 @@ class Evidence:
                 "no play to compare the demonstrations with; give that of at least one policy, such as `random_play`"
             )
         for play in plays:
-            if play.demonstrated_log_prob.shape != demonstrated.actions.shape:
+            if play.demonstrated_log_prob.shape != demonstrated.valid.shape:
                 raise TrajectoryError(
                     f"demonstrated_log_prob: shape {list(play.demonstrated_log_prob.shape)}, expected one number for each "
-                    f"step of the demonstrations, {list(demonstrated.actions.shape)}"
+                    f"step of the demonstrations, {list(demonstrated.valid.shape)}"
                 )
         side = demonstrated_side(program, event_reader, demonstrated)
         read = [_bounded(program, event_reader, play) for play in plays]

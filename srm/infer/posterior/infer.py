@@ -137,7 +137,7 @@ def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RAND
 
 def uniform_play(envs: Envs, demonstrated: Rollout, rng: np.random.Generator, steps: int) -> Play:
     observations, poses = envs.reset()
-    actions = [rng.integers(envs.actions, size=envs.count) for _ in range(steps)]
+    actions = [envs.action_space.draw(rng, envs.count) for _ in range(steps)]
     rollout = gather(observations, poses, actions, [envs.step(action) for action in actions])
-    log_prob = -np.log(envs.actions)
-    return Play(rollout, np.full(rollout.actions.shape, log_prob), np.full(demonstrated.actions.shape, log_prob))
+    log_prob = envs.action_space.log_uniform
+    return Play(rollout, np.full(rollout.valid.shape, log_prob), np.full(demonstrated.valid.shape, log_prob))

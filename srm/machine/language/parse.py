@@ -53,7 +53,9 @@ def _parse(source: Source, vocabularies: Mapping[str, Vocabulary] | None) -> Mac
     reader = MachineReader(source)
     reader.read()
     machine = reader.machine()
-    if vocabularies is not None and machine.words is not None:
+    if machine.info is not None:
+        reader.refuse(find_foreign_words(machine, machine.info.vocabulary))
+    elif vocabularies is not None and machine.words is not None:
         reader.refuse(_foreign(machine, machine.words, vocabularies))
     return machine
 

@@ -260,4 +260,5 @@ class Net(nn.Module):
 
 def make_net(envs: Envs, kind: Kind, config: NetConfig, plans: Sequence[TowerPlan], seed: int) -> Net:
     """A network for the observations of these environments."""
-    return Net(kind, envs.observation_shape, config, plans, seed, cells_of(envs.observation_shape))
+    shape = envs.observation_space.shape
+    return Net(kind, shape, config, plans, seed, cells_of(shape))

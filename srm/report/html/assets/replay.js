@@ -247,12 +247,16 @@ class Replay {
     if (!this.rows.length) this.part("trace").append(element("li", { class: "note" }, "Nothing that the vocabulary has a word for."));
   }
 
+  actionName(action) {
+    return Array.isArray(action) ? `action ${action.join(" ")}` : this.recorded.actions[action];
+  }
+
   tellStep() {
     const { episode, moment } = this;
     const step = moment - 1;
     const entry = episode.entries.get(step);
     this.part("step-title").textContent = moment
-      ? `Step ${moment} of ${episode.steps}: ${this.recorded.actions[episode.record.actions[step]]}`
+      ? `Step ${moment} of ${episode.steps}: ${this.actionName(episode.record.actions[step])}`
       : `Before the first of ${episode.steps} steps`;
     const pay = moment ? (entry?.pay?.value ?? 0) : null;
     this.part("step-pay").textContent = pay === null ? "–" : signed(pay);

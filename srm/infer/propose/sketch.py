@@ -1,0 +1,197 @@
+"""A machine as it will be written: rules, holes, counters and atoms as plain values, each rule with the reason it is there.
+
+a milestone        pays, and leads on
+what comes besides pays as often as it was seen, the number being a hole where it varies
+what undoes        costs, unless something later needs it
+the end            pays from everywhere: whoever solves the task has solved it, whatever was left out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from srm.infer.propose.facts import undoers
+from srm.infer.propose.stages import DONE, Waypoint, find_waypoints, stages_of
+from srm.infer.propose.structure import Beside, Structure, of_all
+from srm.machine.vocabulary import Vocabulary
+
+LARGEST = 5  # of what a milestone may be worth: inference reads pay as log-odds, and e^5 is 148 to 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a sketch may use. `again`: for each way, where a stretch that may be done again ends."""
+
+    again: tuple[int | None, ...]
+    undo: bool = True  # what undoes a milestone costs
+    back: bool = True  # and leads back to where the milestone is waited for
+
+
+@dataclass(frozen=True)
+class HolePlan:
+    name: str
+    low: float
+    high: float
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class CounterPlan:
+    """Counts an event at a node, or everywhere since the last `resets`."""
+
+    event: str
+    at: str | None = None
+    resets: str | None = None
+
+
+@dataclass(frozen=True)
+class RulePlan:
+    event: str
+    hole: HolePlan
+    target: str | None
+    reason: str
+    counter: CounterPlan | None = None
+    limit: int | HolePlan = 0  # of the counter
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    name: str
+    rules: tuple[RulePlan, ...]
+
+
+@dataclass(frozen=True)
+class AtomPlan:
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Sketch:
+    nodes: tuple[NodePlan, ...]
+    atoms: tuple[AtomPlan, ...]
+    end: str
+
+    @property
+    def rules(self) -> tuple[RulePlan, ...]:
+        return tuple(rule for node in self.nodes for rule in node.rules)
+
+
+def draw_sketch(structure: Structure, vocabulary: Vocabulary, options: Options) -> Sketch:
+    futures = [stages_of(way, again) for way, again in zip(structure.ways, options.again, strict=True)]
+    end = structure.end or structure.ways[0].skeleton[-1]
+    total = sum(len(way.numbers) for way in structure.ways)
+    waypoints = find_waypoints(futures)
+    writer = _Writer(vocabulary, options, end, total)
+    nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
+    return Sketch(nodes, tuple(_atoms(waypoints, nodes, end)), end)
+
+
+def reward(event: str) -> HolePlan:
+    return HolePlan(event, 0, LARGEST)
+
+
+def cost(event: str) -> HolePlan:
+    return HolePlan(f"undo_{event}", -LARGEST, 0)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    vocabulary: Vocabulary
+    options: Options
+    end: str
+    total: int  # demonstrations that solve the task
+
+    def rules(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        """What has precedence comes first."""
+        events: set[str] = set()
+        for rule in (
+            *self._early_end(waypoint),
+            *self._closers(waypoint),
+            *self._again(waypoint),
+            *self._besides(waypoint),
+            *self._undoing(waypoint),
+        ):
+            if rule.event not in events:
+                events.add(rule.event)
+                yield rule
+
+    def _early_end(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        if self.end not in waypoint.targets:
+            yield RulePlan(self.end, reward(self.end), DONE, "solved, whatever was left out")
+
+    def _closers(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
+            target = waypoint.targets[stage.closer]
+            following = "" if target == DONE else f", {target.replace('_', ' ', 1)}"
+            ends = "ends " if stage.closer == self.end else "in "
+            reason = f"{ends}{of_all(stage.stories, self.total)}{following}"
+            yield RulePlan(stage.closer, reward(stage.closer), target, reason)
+
+    def _again(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
+            if stage.again:
+                seen = of_all(stage.again.stories, self.total)
+                reason = f"in {seen}; may have to be done again, until {stage.closer}"
+                yield RulePlan(stage.again.event, reward(stage.again.event), None, reason)
+
+    def _besides(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        for stage in waypoint.stages:
+            before = stage.again.event if stage.again else stage.closer
+            for beside in stage.besides:
+                limit, often = _limit(beside)
+                counter = CounterPlan(
+                    beside.event, None if stage.again else waypoint.name, stage.again.event if stage.again else None
+                )
+                reason = f"in {of_all(beside.stories, self.total)}{often}, before {before}"
+                yield RulePlan(beside.event, reward(beside.event), None, reason, counter, limit)
+
+    def _undoing(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
+        if not self.options.undo:
+            return
+        here = [stage.again.event for stage in waypoint.stages if stage.again]
+        here += [beside.event for stage in waypoint.stages for beside in stage.besides]
+        for event in here:
+            for undoer in undoers(event, self.vocabulary):
+                if undoer not in waypoint.ahead:
+                    yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
+        if waypoint.before is None:
+            return
+        name, event = waypoint.before
+        for undoer in undoers(event, self.vocabulary):
+            if undoer not in waypoint.ahead:
+                target = name if self.options.back else None
+                yield RulePlan(undoer, cost(event), target, f"undoes {event}, and nothing later needs it")
+
+
+def _limit(beside: Beside) -> tuple[int | HolePlan, str]:
+    """How often it pays, and how often it was seen."""
+    least, most = max(1, beside.least), beside.most
+    if least == most:
+        return most, "" if most == 1 else f", {most} times"
+    return HolePlan(f"{beside.event}_times", least, most, whole=True), f", {least} to {most} times"
+
+
+def _atoms(waypoints: Sequence[Waypoint], nodes: Sequence[NodePlan], end: str) -> Iterator[AtomPlan]:
+    """What any reading of the demonstrations should keep: the end is worth most, and no stretch more than what it leads to."""
+    limits = {rule.limit.name for node in nodes for rule in node.rules if isinstance(rule.limit, HolePlan)}
+    paid = {rule.hole.name for node in nodes for rule in node.rules}
+    if len(paid) > 1:
+        others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
+        yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
+    for stage in dict.fromkeys(stage for waypoint in waypoints for stage in waypoint.stages if stage.again):
+        assert stage.again is not None
+        again = stage.again.event
+        leading = " + ".join(f"?{beside.event}" for beside in stage.besides)
+        if leading:
+            yield AtomPlan(f"the way to {again} is worth no more than it", f"{leading} <= ?{again}")
+        if stage.closer != end:
+            yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
+            yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
+    for node in nodes:
+        for rule in node.rules:
+            if rule.hole.high <= 0 and rule.target is not None:
+                event = rule.hole.name.removeprefix("undo_")
+                yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")

@@ -1,0 +1,84 @@
+"""Propose a machine: demonstrations that the flags name, random play beside them, the play of policies, and the proposal.
+
+`proposed` in place of a machine's name asks for the same with the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from srm.domains import demonstrations as demos
+from srm.domains.base import Task
+from srm.domains.tasks import find_task
+from srm.errors import SettingError
+from srm.infer.posterior.infer import RANDOM_FRAMES, random_play
+from srm.infer.propose.propose import Proposal, propose_machine
+from srm.infer.propose.reading import read_demonstrations
+from srm.machine.language.parse import find_machine
+from srm.machine.model import Machine
+from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
+from srm.trajectory import Demonstrations
+
+PROPOSED = "proposed"
+
+
+@dataclass(frozen=True)
+class Proposing:
+    """What a machine is proposed for, and from what."""
+
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
+    """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
+    demos: Path | None = None
+    """file of demonstrations; those that ship with the package unless given"""
+    count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
+    """use only the first so many demonstrations"""
+    play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
+    """let the policy of this run play: where it stands after a milestone and never gets to the next, there is a way back; may be repeated"""
+    frames: int = RANDOM_FRAMES
+    """steps of random play, and of each --play"""
+    seed: int = 0
+    """of environments and actions"""
+
+    def __post_init__(self) -> None:
+        ONE_OR_MORE.refuse_outside(self, "--", "frames")
+        ZERO_OR_MORE.refuse_outside(self, "--", "seed")
+
+
+def propose(settings: Proposing) -> Proposal:
+    """The proposal that the flags ask for."""
+    if not settings.task:
+        raise SettingError("name the task to propose a machine for (`srm tasks` lists them)")
+    task = find_task(settings.task)
+    return propose_for(
+        task, demos.choose(task, settings.demos, settings.count), settings.play, settings.seed, settings.frames
+    )
+
+
+def propose_for(
+    task: Task,
+    demonstrations: Demonstrations,
+    play: Sequence[Path] = (),
+    seed: int = 0,
+    frames: int = RANDOM_FRAMES,
+) -> Proposal:
+    demonstrated = demonstrations.as_rollout()
+    random = random_play(task, demonstrated, seed, frames)
+    runs = []
+    if play:
+        from srm.runs.policy_play import policy_play  # torch, which nothing else here needs
+
+        runs = [policy_play(folder, task, demonstrations, demonstrated, seed, frames).rollout for folder in play]
+    reading = read_demonstrations(demonstrations, task.event_reader(), task.solved, random.rollout, runs)
+    return propose_machine(reading, task.name, demonstrations.env_id)
+
+
+def machine_named(name: str | None, task: Task, demonstrations: Demonstrations, seed: int) -> Machine:
+    """A file, a machine of the library, `proposed`, or (None) the first of the task."""
+    if name == PROPOSED:
+        return propose_for(task, demonstrations, seed=seed).machine
+    return find_machine(name or task.first_machine, {task.vocabulary.name: task.vocabulary})

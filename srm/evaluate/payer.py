@@ -15,6 +15,7 @@ import numpy as np
 from srm.domains.base import EventReader, RememberingReader
 from srm.errors import TrajectoryError
 from srm.evaluate import batched, symbolic
+from srm.evaluate.ledger import Ledger
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
@@ -71,6 +72,7 @@ class OpenPayer:
         self.events: Events | None = None  # of the rollout read last, and what the machine makes of them
         self.residual: symbolic.Residual | None = None
         self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
+        self.ledger: Ledger | None = None  # for whoever learns from old steps again
         self._rollout: Rollout | None = None
         self._carry: symbolic.Carry | None = None
         self._memory: np.ndarray | None = None  # of words that remember
@@ -80,7 +82,14 @@ class OpenPayer:
         if self.residual is None or rollout is not self._rollout:
             self._rollout, self.events = rollout, self._read_on(rollout)
             self.residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
+            if self.ledger is not None:
+                over, unpaid = rollout.terminated | rollout.truncated, np.zeros(rollout.valid.shape)
+                self.ledger.add(self.events, over, rollout.valid, unpaid)
         return self.residual
+
+    def keep(self, steps: int) -> None:
+        """From now on so many steps of each env can be paid again."""
+        self.ledger = Ledger(self.program, steps)
 
     def _read_on(self, rollout: Rollout) -> Events:
         if not isinstance(self.event_reader, RememberingReader):

@@ -53,7 +53,7 @@ class StepPayer:
         self.node_names = np.array([node.name for node in machine.nodes], object)
         hindsight = [rule.hindsight is not None for _, rule, _ in machine.rules]
         self.repaying = np.array([*hindsight, False], np.bool_)  # [R + 1], by `rule`
-        self.repays = any(hindsight)
+        self.repays = self.program.repays
         self._rollout: Rollout | None = None
         self._action_space = action_space or Choice(1)
         self._memory = event_reader.begin(envs) if isinstance(event_reader, RememberingReader) else None

@@ -47,6 +47,11 @@ class PaysByBelief:
         """[T, B]."""
         return self.payer.pay(rollout, self.belief.mode)
 
+    def pay_again(self) -> np.ndarray:
+        """[N, B] all steps that the payer keeps, the latest last."""
+        assert self.payer.ledger is not None
+        return self.payer.ledger.pay(self.belief.mode)
+
     def finish(self) -> dict[str, float]:
         """Nothing is waited for, unless it is inferred in the background."""
         return {}

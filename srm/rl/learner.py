@@ -9,14 +9,20 @@ A learner never learns what a machine is: the task's reward, a machine, GAIL and
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from srm.domains.envs import Envs
+from srm.domains.record import Act
 from srm.errors import RunError
+from srm.rl.actor import Actor
+from srm.rl.evaluation import WHOLE_STEPS, play_whole
 from srm.rl.optimise import Optimiser
 from srm.rl.rollout import Batch, Player, batch_of, log_prob_of, recompute
 from srm.rl.visits import Visits
@@ -24,6 +30,35 @@ from srm.seeding import stream
 from srm.trajectory import Rollout
 
 Pay = Callable[[Batch], np.ndarray]  # -> [T, B]; most read `batch.rollout` alone
+
+
+class RunLearner(Protocol):
+    """What a run needs of a learner, whoever has written it (`srm.rl.foreign`)."""
+
+    frames: int
+    rounds: int
+
+    @property
+    def envs(self) -> Envs: ...
+
+    @property
+    def num_steps(self) -> int: ...
+
+    def collect(self) -> Any: ...
+
+    def update(self, batch: Any, pay: np.ndarray) -> dict[str, float]: ...
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray | None: ...
+
+    def tensors(self) -> dict[str, Tensor]: ...
+
+    def load(self, tensors: Mapping[str, Tensor], frames: int, rounds: int) -> None: ...
+
+    def weights(self) -> dict[str, Tensor]: ...
+
+    def acting(self, seed: int) -> AbstractContextManager[Act | None]: ...
+
+    def play_whole(self, envs: Envs, seed: int) -> tuple[Rollout, np.ndarray | None]: ...
 
 
 class Learner(ABC):
@@ -65,6 +100,31 @@ class Learner(ABC):
         """
         logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
         return log_prob_of(logits, rollout.actions) * rollout.valid
+
+    # What a run asks for besides
+
+    @property
+    def envs(self) -> Envs:
+        return self.player.envs
+
+    @property
+    def num_steps(self) -> int:
+        """T."""
+        return self.player.num_steps
+
+    def weights(self) -> dict[str, Tensor]:
+        """The policy's own, by name."""
+        return {f"net.{name}": value for name, value in self.net.state_dict().items()}
+
+    @contextmanager
+    def acting(self, seed: int) -> Iterator[Act]:
+        """Somebody who plays one environment by the policy as it is."""
+        with self.net.fixed():
+            yield Actor(self.net, seed)
+
+    def play_whole(self, envs: Envs, seed: int) -> tuple[Rollout, np.ndarray | None]:
+        """The first episodes of each env, and the log-probabilities [T, B] of what was done in them."""
+        return play_whole(Player(envs, self.net, WHOLE_STEPS, seed))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""

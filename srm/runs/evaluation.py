@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from srm.domains.base import Task
-from srm.rl.evaluation import IntervalEstimate, evaluate, mean_estimate, share_estimate
+from srm.rl.evaluation import IntervalEstimate, first_episodes, mean_estimate, share_estimate
 from srm.rl.threads import one_thread
 from srm.runs.policy import Trained
 
@@ -55,8 +55,8 @@ def evaluate_policy(
     envs = task.make_envs(min(MOST_ENVS, episodes), EVAL_SEEDS + seed)
     try:
         with one_thread():
-            net = trained.net(envs)
-            played = evaluate(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed)
+            player = trained.player(task, envs, EVAL_SEEDS + seed)
+            played = first_episodes(player, episodes, greedy=play == "greedy")
     finally:
         envs.close()
     return Evaluation(

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import create_empty_array
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from srm.domains.base import EventReader
@@ -173,7 +174,7 @@ def encoded_space(space: spaces.Space[Any], encode: Callable[[Any], np.ndarray] 
     """Of what the policy sees."""
     if encode is None:
         return space
-    sample = encode(batch_of_one(space.sample()))
+    sample = encode(create_empty_array(space, 1, np.zeros))
     return spaces.Box(-np.inf, np.inf, sample.shape[1:], np.float32)
 
 

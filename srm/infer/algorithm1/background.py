@@ -39,6 +39,15 @@ work(int(sys.argv[1]))
 """
 
 
+def refuse_unknown(*log_probs: np.ndarray | None) -> None:
+    """The discriminator of Algorithm 1 is made of them."""
+    if any(log_prob is None for log_prob in log_probs):
+        raise RunError(
+            "Algorithm 1 needs the log-probabilities of what the policy does, and this learner knows none; "
+            "use --infer posterior, or a learner whose policy draws its actions"
+        )
+
+
 class InlineInference(PaysByBelief):
     """Everything in this process."""
 
@@ -49,9 +58,17 @@ class InlineInference(PaysByBelief):
         self._losses: dict[str, float] = {}
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self,
+        index: int,
+        rollout: Rollout,
+        log_prob: np.ndarray | None,
+        demonstrated_log_prob: np.ndarray | None,
+        effort: int,
     ) -> None:
+        refuse_unknown(log_prob, demonstrated_log_prob)
         assert self.payer.residual is not None
+        assert log_prob is not None
+        assert demonstrated_log_prob is not None
         learn = self._concretizer.learn
         self._losses = learn(index, rollout, self.payer.residual, log_prob, demonstrated_log_prob, effort)
         self.belief = self._concretizer.belief()
@@ -90,8 +107,14 @@ class BackgroundInference(PaysByBelief):
             raise
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self,
+        index: int,
+        rollout: Rollout,
+        log_prob: np.ndarray | None,
+        demonstrated_log_prob: np.ndarray | None,
+        effort: int,
     ) -> None:
+        refuse_unknown(log_prob, demonstrated_log_prob)
         self._send(("learn", index, rollout, self.payer.events, log_prob, demonstrated_log_prob, effort))
         self._busy = True
 

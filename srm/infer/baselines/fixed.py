@@ -117,7 +117,12 @@ class FixedHoles(PaysByBelief):
         self.belief = Belief(values, values, np.zeros_like(values), 0.0)
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self,
+        index: int,
+        rollout: Rollout,
+        log_prob: np.ndarray | None,
+        demonstrated_log_prob: np.ndarray | None,
+        effort: int,
     ) -> None:
         pass
 

@@ -60,3 +60,7 @@ class Reinforce:
         loss.backward()
         self.adam.step()
         return {"loss": loss.item()}
+
+
+if __name__ == "__main__":
+    print(srm.learn("DoorKey-5x5", policy=Reinforce, frames=50_000, seed=0, stop_at=0.8).machine)

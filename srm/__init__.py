@@ -31,7 +31,20 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, resume, train
+    from srm.api import (
+        check,
+        compare,
+        demonstrations,
+        envs,
+        evaluate,
+        infer,
+        learn,
+        load,
+        propose,
+        resume,
+        rollout,
+        train,
+    )
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -61,19 +74,20 @@ __all__ = [
     "check",
     "compare",
     "demonstrations",
+    "envs",
     "evaluate",
     "infer",
     "learn",
     "load",
     "propose",
     "resume",
+    "rollout",
     "train",
 ]
 
 _HOME = {
     **dict.fromkeys(
-        ("check", "compare", "demonstrations", "evaluate", "infer", "learn", "load", "propose", "resume", "train"),
-        "srm.api",
+        "check compare demonstrations envs evaluate infer learn load propose resume rollout train".split(), "srm.api"
     ),
     "Demonstrations": "srm.trajectory",
     "Machine": "srm.machine.model",
@@ -86,6 +100,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "sb3":  # a part of its own, which needs an extra
+        return import_module("srm.sb3")
     if name not in _HOME:
         raise AttributeError(f"module srm has no attribute {name}")
     value = getattr(import_module(_HOME[name]), name)

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 
-from srm.domains.envs import Envs, GymnasiumEnvs, gather
+from srm.domains.envs import Envs, gather
 from srm.errors import TaskError
 from srm.trajectory import Mask, Observations, Rollout
 
@@ -52,23 +51,3 @@ class OpenEnvs:
 
     def close(self) -> None:
         self.envs.close()
-
-
-def rollout(envs: OpenEnvs, act: ActOnAll, steps: int = STEPS) -> Rollout:
-    """Plays the next `steps` of every environment.
-
-    Args:
-        envs: Of `srm.envs`. Episodes go on from where the last rollout left them.
-        act: A function from what B environments observe, [B, ...], to an action for each, [B].
-        steps: How many of each.
-    """
-    if not isinstance(envs, OpenEnvs):
-        raise TaskError(
-            f"{type(envs).__name__}: make environments with srm.envs(TASK, COUNT, seed=0), or srm.envs(VECTOR)"
-        )
-    return envs.rollout(act, steps)
-
-
-def open_vector(vector: VectorEnv, seed: int) -> OpenEnvs:
-    """Any vector of Gymnasium's."""
-    return OpenEnvs(GymnasiumEnvs(vector, seed))

@@ -6,6 +6,7 @@ counters  bounded ones one-hot, up to the number from which on they make no diff
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from srm.errors import MachineError, near
+from srm.evaluate.counterfactual import Counterfactual
 from srm.evaluate.places import counter_bounds
 from srm.evaluate.step_payer import StepPayer
 
@@ -32,14 +35,22 @@ class NodeView:
     bounds: tuple[int | None, ...]  # [C]
 
     @staticmethod
-    def of(payer: StepPayer, show_node: ShowNode) -> NodeView | None:
-        """None: nothing is parts."""
+    def of(payer: StepPayer, show_node: ShowNode, bounds: Mapping[str, int] | None = None) -> NodeView | None:
+        """None: nothing is shown. `bounds`: up to where counters are told apart, where that is not what the machine itself says."""
         if show_node is False:
             return None
-        program = payer.program
-        return NodeView(
-            payer, show_node == "counters", counter_bounds(program.machine, program.vocabulary, payer.values)
-        )
+        machine, given = payer.program.machine, bounds or {}
+        names = [counter.name for counter in machine.counters]
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise MachineError(f"machine {machine.name} has no counter #{unknown[0]}{near(unknown[0], names)}")
+        known = counter_bounds(machine, payer.program.vocabulary, payer.values)
+        chosen = tuple(given.get(name, bound) for name, bound in zip(names, known, strict=True))
+        return NodeView(payer, show_node == "counters", chosen)
+
+    def counterfactual(self) -> Counterfactual:
+        """The places that a policy can tell apart."""
+        return Counterfactual(self.payer, self.bounds if self.counters else (None,) * len(self.bounds))
 
     @cached_property
     def _one_hot(self) -> Floats:

@@ -25,6 +25,7 @@ from srm.errors import TaskError
 from srm.evaluate import batched, symbolic
 from srm.evaluate._native.compiled import CompiledStep, CompiledTables
 from srm.evaluate._native.tables import tables_of
+from srm.evaluate.potential import potential, shaping
 from srm.evaluate.program import Program
 from srm.evaluate.reference import Ambiguous
 from srm.machine.model import Machine
@@ -46,8 +47,10 @@ class StepPayer:
         envs: int,
         outside_constraint: bool = False,
         action_space: ActionSpace | None = None,
+        discount: float | None = None,
     ) -> None:
-        """`action_space`: what may be done; one of several things unless given."""
+        """`action_space`: what may be done; one of several things unless given. `discount`: the learner's, if pay is shaped for it."""
+        self.discount = discount
         self.program, self.event_reader, self.envs = Program(machine, event_reader.vocabulary), event_reader, envs
         self.labels = np.array([*(label for _, _, label in machine.rules), None], object)  # [R + 1], by `rule`
         self.node_names = np.array([node.name for node in machine.nodes], object)
@@ -72,6 +75,9 @@ class StepPayer:
         if before is not None:
             steps.nodes[:], steps.counts[:] = before.nodes, before.counts
         self.nodes, self.counts = steps.nodes[:, 0], steps.counts[:, 0]  # [B], [B, C]
+        self.potential = (
+            None if self.discount is None else potential(machine, self.program.vocabulary, self.values, self.discount)
+        )
         self.pay, self.rule = steps.pay[:, 0], steps.rule[:, 0]  # [B], [B] of the last step
 
     # Episodes
@@ -109,6 +115,7 @@ class StepPayer:
             raise TaskError("a step before the first reset; call reset() first, as learners do when they begin")
         steps = self._steps
         assert steps is not None
+        self.nodes_before, self.counts_before = self.nodes.copy(), self.counts.copy()
         rollout.observations[1], rollout.poses[1] = after
         rollout.actions[0] = np.reshape(actions, rollout.actions.shape[1:]) if self._action_space.shape else actions
         rollout.terminated[0], rollout.truncated[0] = terminated, truncated
@@ -127,6 +134,12 @@ class StepPayer:
         if self.repays:
             self._past.append(self.last_events())
             self._ages += steps.valid
+
+    def shaping(self, terminated: Mask | bool) -> npt.NDArray[np.float64] | float:
+        """[B] what is added to the pay of the last step, if pay is shaped."""
+        if self.potential is None or self.discount is None:
+            return 0.0
+        return shaping(self.potential, self.discount, self.nodes_before, self.nodes, terminated)
 
     def last_events(self) -> Events:
         """What happened at the last step, to be kept: signals may be a view of what was observed."""

@@ -32,7 +32,8 @@ from srm.domains.base import EventReader
 from srm.domains.envs import numbers_of, space_of, vector_numbers
 from srm.domains.registry import domain_of_env
 from srm.domains.spaces import ObservationSpace, action_space_of, observation_space_of
-from srm.errors import TaskError
+from srm.errors import MachineError, TaskError
+from srm.evaluate.counterfactual import Counterfactual, Elsewhere
 from srm.evaluate.show_node import NodeView, ShowNode
 from srm.evaluate.step_payer import Seen, StepPayer
 from srm.machine.model import Machine
@@ -59,7 +60,9 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
     """Pays what the machine pays.
 
     `values` are those of the holes, unless they are written in the machine. `show_node` adds the node to the observation, one-hot;
-    `"counters"` adds the counters as well, bounded ones one-hot and others scaled. `look` is a function from what the environment
+    `"counters"` adds the counters as well, bounded ones one-hot and others scaled, and `bounds` says up to where counters are told apart
+    where that is not what the machine itself says. `shaping` is the learner's discount: the reward is then shaped by a potential of the nodes,
+    which leaves optimal policies what they are. `look` is a function from what the environment
     observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
     pose its `pose`, or that of MiniGrid's agent.
     """
@@ -72,6 +75,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,
+        bounds: Mapping[str, int] | None = None,
+        shaping: float | None = None,
         outside_constraint: bool = False,
         look: Callable[[Any], tuple[Observations, Numbers]] | None = None,
     ) -> None:
@@ -81,6 +86,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             event_reader=event_reader,
             values=values,
             show_node=show_node,
+            bounds=bounds,
+            shaping=shaping,
             outside_constraint=outside_constraint,
             look=look,
         )
@@ -93,11 +100,13 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             envs=1,
             outside_constraint=outside_constraint,
             action_space=action_space_of(str(env), env.action_space),
+            discount=shaping,
         )
         warn_of_hindsight(self._payer)
-        self._view = NodeView.of(self._payer, show_node)
+        self._view = NodeView.of(self._payer, show_node, bounds)
         if self._view is not None:
             self.observation_space = self._view.space(env.observation_space)
+        self._places: Counterfactual | None = None
         self._over = True  # no episode is under way
         self._space = space_of(env) if look is None else None
         domain = domain_of_env(env)
@@ -135,7 +144,20 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         }
         if over and payer.repays:
             info["corrected_pay"] = tuple(payer.corrected(0).tolist())
+        if payer.potential is not None:
+            pay += float(payer.shaping(terminated)[0])  # type: ignore[index]
         return self._observation(seen), pay, terminated, truncated, info
+
+    def elsewhere(self) -> Elsewhere:
+        """What the last step would have paid at every node, and where it would have led: arrays of B = 1. `view_of` shows such places."""
+        return _places_of(self).last_step()
+
+    def view_of(
+        self, nodes: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]
+    ) -> dict[str, npt.NDArray[np.float32]]:
+        """What `show_node` shows of machines at nodes [n] with counts [n, C]."""
+        assert self._view is not None
+        return self._view.at(nodes, counts)
 
     def _see(self, seen: Any) -> Seen:
         if self._space is None:
@@ -154,6 +176,16 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 NO_POSE = np.zeros(0, np.int16)
 
 
+def _places_of(env: SymbolicReward) -> Counterfactual:
+    if env._view is None:
+        raise MachineError(
+            "a learner that does not see the node cannot learn what happens elsewhere; give show_node=True"
+        )
+    if env._places is None:
+        env._places = env._view.counterfactual()
+    return env._places
+
+
 class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
     """`SymbolicReward` for many envs at once. `look` is given their observations together and tells observations [B, ...] and
     poses [B, P]; unless given, MiniGrid's envs must show their pose (`srm.domains.minigrid.envs.ShowPose`)."""
@@ -166,6 +198,8 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,
+        bounds: Mapping[str, int] | None = None,
+        shaping: float | None = None,
         outside_constraint: bool = False,
         look: Callable[[Any], Seen] | None = None,
     ) -> None:
@@ -182,10 +216,11 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
             envs=env.num_envs,
             outside_constraint=outside_constraint,
             action_space=action_space_of(str(env), env.single_action_space),
+            discount=shaping,
         )
         warn_of_hindsight(self._payer)
         self._over = np.ones(env.num_envs, np.bool_)  # envs whose episode is over
-        self._view = NodeView.of(self._payer, show_node)
+        self._view = NodeView.of(self._payer, show_node, bounds)
         if self._view is not None:
             self.single_observation_space = self._view.space(env.single_observation_space)
             self.observation_space = batch_space(self.single_observation_space, env.num_envs)
@@ -215,7 +250,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         current = self._look(seen)
         after = last_seen(current, np.flatnonzero(within), lambda env: self._look(batch_of_one(info["final_obs"][env])))
         self._pay(actions, after, np.asarray(terminated), over, ~waiting, info)
-        pay = self._payer.pay.copy()
+        pay = self._payer.pay + self._payer.shaping(np.asarray(terminated))
         info = self._add_info_of(info, np.array(task_reward, np.float64), over, within, waiting)
         if after is not current:
             self._payer.show(current)

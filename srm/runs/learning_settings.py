@@ -81,6 +81,11 @@ class Learning:
         NUMBER.refuse_outside(self, "--", "stop_at")
 
     @property
+    def learner_names(self) -> tuple[str, ...]:
+        """By which a folder is named."""
+        return (self.learning.learner, self.learning.net) if self.policy is None else (self.policy,)
+
+    @property
     def infer_config(self) -> InferConfig:
         return self.inference.as_printed() if self.as_printed else self.inference
 

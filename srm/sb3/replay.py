@@ -22,9 +22,8 @@ from stable_baselines3.common.type_aliases import DictReplayBufferSamples, Repla
 from stable_baselines3.common.vec_env import VecNormalize
 
 from srm.errors import MachineError
-from srm.evaluate._native.compiled import CompiledStep
+from srm.evaluate.counterfactual import Elsewhere
 from srm.evaluate.ledger import Ledger
-from srm.evaluate.places import places
 from srm.evaluate.potential import shaping
 from srm.sb3.vec_env import MachineVecEnv
 
@@ -37,7 +36,7 @@ class MachineReplayBuffer(ReplayBuffer):
         self.env, self.ledger = env, env.watch(self.buffer_size)
         self._values = env.payer.values
         self._nodes = np.zeros((2, self.buffer_size, self.n_envs), np.int16)  # before and after each step
-        self._elsewhere = Elsewhere(env, self.buffer_size) if counterfactual else None
+        self._elsewhere = PlaceMemory(env, self.buffer_size) if counterfactual else None
 
     def add(
         self, obs: Any, next_obs: Any, action: np.ndarray, reward: np.ndarray, done: np.ndarray, infos: Any
@@ -45,7 +44,7 @@ class MachineReplayBuffer(ReplayBuffer):
         row = self.pos
         super().add(obs, next_obs, action, reward, done, infos)
         self.rewards[row] = [info["machine_reward"] for info in infos]
-        self._nodes[:, row] = self.env.nodes_before, self.env.nodes_after
+        self._nodes[:, row] = self.env.payer.nodes_before, self.env.nodes_after
         for env, info in enumerate(infos):
             if "corrected_pay" in info:
                 self._correct(row, env, info["corrected_pay"])
@@ -85,8 +84,9 @@ class MachineReplayBuffer(ReplayBuffer):
             before, after, rewards = drawn.nodes, drawn.next_nodes, drawn.pay
             seen, next_seen = {**seen, **drawn.view}, {**next_seen, **drawn.next_view}
             dones = np.maximum(dones, drawn.silent)
-        if self.env.potential is not None and self.env.discount is not None:
-            rewards = rewards + shaping(self.env.potential, self.env.discount, before, after, terminated)
+        payer = self.env.payer
+        if payer.potential is not None and payer.discount is not None:
+            rewards = rewards + shaping(payer.potential, payer.discount, before, after, terminated)
         return self._samples(
             self._normalize_obs(seen, env),
             self.actions[at],
@@ -116,79 +116,53 @@ class MachineDictReplayBuffer(MachineReplayBuffer, DictReplayBuffer):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class PlaceSamples:
     """Steps as they would have been at n places."""
 
     nodes: np.ndarray  # [n]
     next_nodes: np.ndarray  # [n]
     pay: np.ndarray  # [n]
-    silent: np.ndarray  # [n] bool: nothing is ever paid from there on, so nothing is to be foretold
+    silent: np.ndarray  # [n] bool
     view: dict[str, np.ndarray]  # what the policy sees of the place
     next_view: dict[str, np.ndarray]
 
 
-class Elsewhere:
+class PlaceMemory:
     """What each step of a buffer would have paid at every place, and where it would have led."""
 
     def __init__(self, env: MachineVecEnv, rows: int) -> None:
         if env.view is None:
             raise MachineError("counterfactual experience needs a policy that sees the node; give show_node=True")
-        if env.payer.repays:
-            raise MachineError(
-                f"machine {env.payer.program.machine.name} has hindsight, which depends on what happened before and not on "
-                "the node alone; leave counterfactual out, or take a machine without hindsight"
-            )
-        self.env, self.view, payer = env, env.view, env.payer
-        machine, count = payer.program.machine, payer.envs
-        self._bounds = self.view.bounds if self.view.counters else tuple(None for _ in machine.counters)
-        nodes, counts = places(machine, self._bounds, np.zeros((1, len(machine.counters)), np.int32))
-        self._place_nodes, self._place_counts = nodes[0], counts[0]  # [S], [S, C]
-        self._unbounded = np.array([bound is None for bound in self._bounds], np.bool_)  # [C]
-        self._ruled = np.array([bool(node.rules) for node in machine.nodes])  # [N]
-        shape = rows, count, len(self._place_nodes)
-        self._pay, self._next_nodes = np.zeros(shape, np.float32), np.zeros(shape, np.int16)
-        self._next_counts = np.zeros((*shape, len(machine.counters)), np.int32)
-        self._counts = np.zeros((rows, count, len(machine.counters)), np.int32)
-        self._steps, self._values = CompiledStep(payer.tables, count, shape[2]), payer.values
+        self._payer, self._view, self._places = env.payer, env.view, env.view.counterfactual()
+        counters = len(env.payer.program.machine.counters)
+        shape = rows, env.payer.envs, len(self._places.nodes)
+        self._pay, self._silent = np.zeros(shape, np.float32), np.zeros(shape, np.bool_)
+        self._next_nodes, self._next_counts = np.zeros(shape, np.int16), np.zeros((*shape, counters), np.int32)
+        self._counts = np.zeros((rows, env.payer.envs, counters), np.int32)  # before each step
 
     def add(self, row: int) -> None:
         """The step that was just made."""
-        payer = self.env.payer
-        if self._values is not payer.values:
-            self._steps = CompiledStep(payer.tables, payer.envs, self._pay.shape[2])
-            self._values = payer.values
-        self._counts[row] = self.env.counts_before
-        self._run(self._steps, payer.happened, self._counts[row])
-        steps = self._steps
-        self._pay[row], self._next_nodes[row], self._next_counts[row] = steps.pay, steps.nodes, steps.counts
+        self._counts[row] = self._payer.counts_before
+        self._keep(row, self._places.last_step())
 
     def repay(self, ledger: Ledger, rows: np.ndarray) -> None:
-        """The steps of these rows, by the values as they are: all of them at once, each as an env of its own."""
-        payer, count = self.env.payer, len(rows)
-        steps = CompiledStep(payer.tables, count * payer.envs, self._pay.shape[2])
-        self._run(steps, ledger.side_by_side(count), self._counts[rows].reshape(count * payer.envs, -1))
+        """The steps of these rows, by the values as they are."""
+        counts = self._counts[rows]
+        self._keep(rows, self._places.steps(ledger.side_by_side(len(rows)), counts.reshape(-1, counts.shape[-1])))
+
+    def _keep(self, rows: Any, steps: Elsewhere) -> None:
         for kept, computed in (
             (self._pay, steps.pay),
-            (self._next_nodes, steps.nodes),
-            (self._next_counts, steps.counts),
+            (self._silent, steps.silent),
+            (self._next_nodes, steps.next_nodes),
+            (self._next_counts, steps.next_counts),
         ):
-            kept[rows] = computed.reshape(count, payer.envs, *computed.shape[1:])
+            kept[rows] = computed.reshape(kept[rows].shape)
 
-    def _run(self, steps: CompiledStep, happened: tuple[np.ndarray, ...], counts: np.ndarray) -> None:
-        steps.nodes[:] = self._place_nodes
-        steps.counts[:] = np.where(self._unbounded, counts[:, None], self._place_counts)
-        steps(*happened)
-
-    def draw(self, rows: np.ndarray, envs: np.ndarray) -> Drawn:
+    def draw(self, rows: np.ndarray, envs: np.ndarray) -> PlaceSamples:
         """A place for each of n steps, any as likely as any other."""
-        place = np.random.randint(len(self._place_nodes), size=len(rows))  # noqa: NPY002  (as the buffer draws)
-        counts = np.where(self._unbounded, self._counts[rows, envs], self._place_counts[place])
-        nodes, next_nodes = self._place_nodes[place], self._next_nodes[rows, envs, place]
-        return Drawn(
-            nodes,
-            next_nodes,
-            self._pay[rows, envs, place],
-            ~self._ruled[next_nodes],
-            self.view.at(nodes, counts),
-            self.view.at(next_nodes, self._next_counts[rows, envs, place]),
-        )
+        place = np.random.randint(len(self._places.nodes), size=len(rows))  # noqa: NPY002  (as the buffer draws)
+        at = rows, envs, place
+        nodes, counts = self._places.nodes[place], self._places.counts_at(place, self._counts[rows, envs])
+        view, next_view = self._view.at(nodes, counts), self._view.at(self._next_nodes[at], self._next_counts[at])
+        return PlaceSamples(nodes, self._next_nodes[at], self._pay[at], self._silent[at], view, next_view)

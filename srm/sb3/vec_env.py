@@ -24,7 +24,6 @@ from srm.domains.envs import numbers_of, stacked_info
 from srm.domains.spaces import action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.ledger import Ledger
-from srm.evaluate.potential import potential, shaping
 from srm.evaluate.show_node import NodeView, ShowNode
 from srm.evaluate.step_payer import Seen, StepPayer
 from srm.evaluate.wrappers import batch_of_one, last_seen, looking
@@ -43,6 +42,7 @@ class MachineVecEnv(VecEnvWrapper):
         event_reader: Reads what happens in them.
         values: Of the holes, unless they are written in the machine.
         show_node: Adds the node to what the policy sees, one-hot; `"counters"` adds counters too.
+        bounds: Up to where counters are told apart, where that is not what the machine itself says.
         shaping: The learner's discount. The pay is then shaped by a potential of the machine's nodes, which leaves optimal
             policies what they are.
         encode: From what the environments observe together to the array [B, ...] that the policy sees in its place.
@@ -58,6 +58,7 @@ class MachineVecEnv(VecEnvWrapper):
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,
+        bounds: Mapping[str, int] | None = None,
         shaping: float | None = None,
         encode: Callable[[Any], np.ndarray] | None = None,
         look: Callable[[Any], Seen] | None = None,
@@ -70,23 +71,17 @@ class MachineVecEnv(VecEnvWrapper):
             envs=venv.num_envs,
             outside_constraint=outside_constraint,
             action_space=action_space_of("these environments", venv.action_space),
+            discount=shaping,
         )
-        self.discount, self._encode, self._look = (
-            shaping,
-            encode,
-            look or looking(observation_space_of("these environments", venv.observation_space)),
-        )
-        self.view = NodeView.of(self.payer, show_node)
-        self._watching: list[Ledger] = []
-        self._begun = False
-        self._set_potential()
+        self._encode, self._watching, self._begun = encode, list[Ledger](), False
+        self._look = look or looking(observation_space_of("these environments", venv.observation_space))
+        self.view = NodeView.of(self.payer, show_node, bounds)
         seen = encoded_space(venv.observation_space, encode)
         super().__init__(venv, observation_space=seen if self.view is None else self.view.space(seen))
 
     def concretize(self, values: Mapping[str, float]) -> None:
         """Other values for the holes: a posterior has moved. Whoever watches re-pays what it holds."""
         self.payer.concretize(values, outside_constraint=True)
-        self._set_potential()
 
     def watch(self, steps: int) -> Ledger:
         """What happens from now on, at least the last so many steps of it."""
@@ -113,7 +108,6 @@ class MachineVecEnv(VecEnvWrapper):
         current = self._look(seen)
         after = last_seen(current, ended, lambda env: self._look(batch_of_one(infos[env]["terminal_observation"])))
         truncated = np.array([bool(info.get(TIME_LIMIT, False)) for info in infos]) & over
-        self.nodes_before, self.counts_before = payer.nodes.copy(), payer.counts.copy()
         payer.step(self._actions, after, over & ~truncated, truncated, info=_numbers(infos))
         if self._watching:
             events, paid = payer.last_events(), payer.pay[None].copy()
@@ -121,24 +115,11 @@ class MachineVecEnv(VecEnvWrapper):
                 ledger.add(events, over[None].copy(), np.ones((1, len(over)), np.bool_), paid)
         infos = self._infos(infos, task_reward, ended, over)
         self.nodes_after = payer.nodes.copy()
-        pay = payer.pay + self._shaping(over & ~truncated)
+        pay = payer.pay + payer.shaping(over & ~truncated)
         self._restart(over, current)
         return self._observation(seen), pay.astype(np.float32), over, infos
 
     # The parts of a step
-
-    def _set_potential(self) -> None:
-        program = self.payer.program
-        self.potential = (
-            None
-            if self.discount is None
-            else potential(program.machine, program.vocabulary, self.payer.values, self.discount)
-        )
-
-    def _shaping(self, terminated: np.ndarray) -> np.ndarray | float:
-        if self.potential is None or self.discount is None:
-            return 0.0
-        return shaping(self.potential, self.discount, self.nodes_before, self.nodes_after, terminated)
 
     def _infos(self, infos: Infos, task_reward: np.ndarray, ended: np.ndarray, over: np.ndarray) -> Infos:
         payer = self.payer

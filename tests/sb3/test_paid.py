@@ -200,8 +200,8 @@ def check_places(machine: Machine, env: Any, buffer: Any, values: dict[str, floa
 
 def test_shaping_is_added_by_the_potential_and_ends_with_the_episode() -> None:
     env = envs(parse(COUNTED), count=1, shaping=0.5)
-    assert env.potential is not None
-    np.testing.assert_allclose(env.potential, [2 + 0.5 * 3, 3, 0])
+    assert env.payer.potential is not None
+    np.testing.assert_allclose(env.payer.potential, [2 + 0.5 * 3, 3, 0])
     env.reset()
     _, pay, _, _ = env.step(np.array([0]))
     assert pay[0] == pytest.approx(0.5 * 3.5 - 3.5)

@@ -29,7 +29,7 @@ from srm.trajectory import Rollout
 
 SPEEDS, ACTIONS, STEPS = 5, 3, 60
 SLIP = 0.3  # chance that a step loses speed by itself
-FALL = 0.01  # chance of falling at a step, times the square of the speed
+FALL = 0.002  # chance of falling at a step, times the square of the speed
 EFFORT = np.array([-0.5, 0.0, -1.0])
 PLAYED = 64  # episodes of each policy that plays
 Expert = Literal["soft", "best"]

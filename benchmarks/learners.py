@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 import srm
 import srm.sb3
-from examples import lander, pendulum
+from examples import landing, pendulum
 from srm.domains.tasks import find_task
 
 
@@ -82,9 +82,9 @@ class Run:
         return self._sac(vector, pendulum.TASK, "examples/pendulum.srm", [64, 64], learning_starts=500)
 
     def _lander(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
-        """LunarLander-v3 with continuous engines, by examples/lander.srm."""
+        """LunarLander-v3 with continuous engines, by examples/landing.srm."""
         vector = DummyVecEnv([lambda: gymnasium.make("LunarLander-v3", continuous=True)])
-        return self._sac(vector, lander.TASK, "examples/lander.srm", [128, 128], learning_starts=2_000)
+        return self._sac(vector, landing.TASK, "examples/landing.srm", [128, 128], learning_starts=2_000)
 
     def _sac(
         self, vector: DummyVecEnv, task: srm.Task, machine: str, units: list[int], learning_starts: int

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
-from examples.mountain_car import WORDS, MountainCarWords
+from examples.mountain_car import TASK
 from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
 from srm.machine.language.parse import find_machine
 
@@ -44,15 +44,15 @@ def vector(envs: Any, actions: np.ndarray) -> float:
 
 
 def main() -> None:
-    machine = find_machine("examples/mountain_car.srm", {WORDS.name: WORDS})
+    machine = find_machine("examples/mountain_car.srm", {TASK.vocabulary.name: TASK.vocabulary})
     actions = np.random.default_rng(0).integers(3, size=max(ONE_STEPS, VECTOR_STEPS * MANY))
 
     def bare() -> Any:
         return gymnasium.make(ENV)
 
-    single = bare(), SymbolicReward(bare(), machine, MountainCarWords(), VALUES)
+    single = bare(), SymbolicReward(bare(), machine, TASK.event_reader(), VALUES)
     vectors = [SyncVectorEnv([bare] * MANY) for _ in range(2)]
-    many = vectors[0], SymbolicRewardVector(vectors[1], machine, MountainCarWords(), VALUES)
+    many = vectors[0], SymbolicRewardVector(vectors[1], machine, TASK.event_reader(), VALUES)
     for name, envs, take, aim in (("one environment", single, one, 25), (f"each of {MANY}", many, vector, 3)):
         rounds = [(take(envs[0], actions), take(envs[1], actions)) for _ in range(ROUNDS)]
         without, paid = (median(column) for column in zip(*rounds, strict=True))

@@ -1,84 +1,78 @@
-"""Gymnasium's lunar lander with continuous engines, in words, and a machine for it in lander.srm.
+"""Gymnasium's LunarLander, with four actions and with two engines to be throttled, in the same words.
 
-python -m benchmarks.learners sac-lander -o curve.csv
+    srm demo examples.lander:TASK -n 10 -o lander.npz
+    srm learn examples.lander:TASK --machine examples/lander.srm --demos lander.npz
+
+Both need Box2D: pip install "symbolic-reward-machines[box2d]". docs/lander.md walks through this file.
 """
 
 from __future__ import annotations
 
-import gymnasium
+from typing import Any
+
 import numpy as np
 
 import srm
 
 words = srm.Vocabulary("lander")
-gymnasium.register(
-    "ContinuousLunarLander-v3",
-    entry_point="gymnasium.envs.box2d:LunarLander",
-    kwargs={"continuous": True},
-    max_episode_steps=1000,
-)
-
-
-def stands(observation: np.ndarray) -> np.ndarray:
-    """On either leg."""
-    return (observation[..., 6] > 0) | (observation[..., 7] > 0)
-
-
-def rests(observation: np.ndarray) -> np.ndarray:
-    """On both legs, between the flags, without moving."""
-    legs = (observation[..., 6] > 0) & (observation[..., 7] > 0)
-    return legs & (np.hypot(observation[..., 2], observation[..., 3]) < 0.05)
+X, Y, VX, VY, ANGLE, _, LEFT_LEG, RIGHT_LEG = range(8)  # what is observed
 
 
 @words.event
 def land(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
-    """it has come to rest on both legs"""
-    return terminated & rests(after)
+    """comes to rest"""
+    return terminated & (after[..., VX] == 0) & (after[..., VY] == 0)
 
 
 @words.event
 def crash(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
-    """it hits the ground, or leaves the picture"""
-    return terminated & ~rests(after)
+    """hits the ground with its body, or flies out of sight"""
+    return terminated & ~land(after, terminated)
 
 
 @words.event
-def touch(before: np.ndarray, after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
+def touch(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """a leg touches the ground"""
-    return ~stands(before) & stands(after) & ~terminated
+    legs = after[..., LEFT_LEG : RIGHT_LEG + 1] > before[..., LEFT_LEG : RIGHT_LEG + 1]
+    return legs.any(axis=-1)
 
 
-@words.event
-def lift(before: np.ndarray, after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
-    """no leg touches the ground any more"""
-    return stands(before) & ~stands(after) & ~terminated
+@words.signal(low=0)
+def distance(after: np.ndarray) -> np.ndarray:
+    """from the middle of the pad"""
+    return np.hypot(after[..., X], after[..., Y])
 
 
-words.exclusive(land, crash, touch, lift)
+@words.signal(low=0)
+def speed(after: np.ndarray) -> np.ndarray:
+    """of the lander"""
+    return np.hypot(after[..., VX], after[..., VY])
 
 
-@words.signal
-def closer(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """to the pad"""
-    return np.hypot(before[..., 0], before[..., 1]) - np.hypot(after[..., 0], after[..., 1])
+@words.signal(low=0)
+def tilt(after: np.ndarray) -> np.ndarray:
+    """how far it leans"""
+    return np.abs(after[..., ANGLE])
 
 
-@words.signal
-def slower(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """by how much its speed has fallen"""
-    return np.hypot(before[..., 2], before[..., 3]) - np.hypot(after[..., 2], after[..., 3])
+words.exclusive(land, crash)
+words.once(land)
+words.once(crash)
 
 
-@words.signal
-def straighter(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """by how much its tilt has fallen"""
-    return np.abs(before[..., 4]) - np.abs(after[..., 4])
+def fly(env: Any, observation: np.ndarray) -> Any:
+    """The pilot that Gymnasium ships; it flies both kinds."""
+    from gymnasium.envs.box2d.lunar_lander import heuristic  # needs Box2D, which only whoever flies has
+
+    return heuristic(env.unwrapped, observation)
 
 
-@words.signal(low=0, high=1)
-def thrust(action: np.ndarray) -> np.ndarray:
-    """of the main engine"""
-    return np.where(action[..., 0] > 0, (action[..., 0] + 1) / 2, 0.0)
-
-
-TASK = words.task("ContinuousLunarLander-v3", meaning="land on the pad")
+TASK = words.task("LunarLander-v3", meaning="come to rest on the pad", expert=fly, success=land, frames=1_000_000)
+CONTINUOUS = words.task(
+    "LunarLanderContinuous-v3",
+    name="lander_continuous",
+    meaning="come to rest on the pad, with engines that can be throttled",
+    expert=fly,
+    success=land,
+    frames=1_000_000,
+)

@@ -16,7 +16,7 @@ from torch import nn
 from torch.distributions import Categorical
 
 import srm  # machine
-from examples.mountain_car import MOUNTAIN_CAR  # machine
+from examples.mountain_car import TASK  # machine
 
 
 @dataclass
@@ -79,7 +79,7 @@ def main(args: Args) -> list[float]:
     vector = {"autoreset_mode": AutoresetMode.SAME_STEP}
     envs = gym.make_vec(args.env_id, args.num_envs, vectorization_mode="sync", vector_kwargs=vector)
     if args.machine:  # machine
-        machine, reader = srm.load("examples/mountain_car.srm", MOUNTAIN_CAR), MOUNTAIN_CAR.event_reader()  # machine
+        machine, reader = srm.load("examples/mountain_car.srm", TASK), TASK.event_reader()  # machine
         values = {"flag": 1.0, "enough": 0.5, "progress": 0.0, "time": -0.01}  # machine
         envs = srm.SymbolicRewardVector(envs, machine, reader, values)  # machine
     agent = Agent(envs)

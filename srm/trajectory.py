@@ -48,6 +48,11 @@ def _expect(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...], k
         raise TrajectoryError(f"{name}: shape {list(array.shape)}, expected [{wanted}]")
 
 
+def _last(array: npt.NDArray[Any], axes: int) -> int | None:
+    """The size of the last axis, which may be any; None: the array has other axes."""
+    return array.shape[-1] if isinstance(array, np.ndarray) and array.ndim == axes else None
+
+
 def _expect_length(name: str, array: npt.NDArray[Any], *leading: int) -> None:
     if not isinstance(array, np.ndarray) or array.shape[: len(leading)] != leading:
         shape = list(array.shape) if isinstance(array, np.ndarray) else type(array).__name__
@@ -99,9 +104,9 @@ class Events:
         _expect("event", self.event, (count,), "whole numbers")
         if count and self.event.min() < 0:
             raise TrajectoryError(f"event: {self.event.min()}, expected an index of a word")
-        _expect("attributes", self.attributes, (count, None), "whole numbers")
-        _expect("signals", self.signals, (self.steps, self.envs, None), "numbers")
-        if not np.isfinite(self.signals).all():
+        _expect("attributes", self.attributes, (count, _last(self.attributes, 2)), "whole numbers")
+        _expect("signals", self.signals, (self.steps, self.envs, _last(self.signals, 3)), "numbers")
+        if np.count_nonzero(np.isfinite(self.signals)) < self.signals.size:
             step, env, signal = np.argwhere(~np.isfinite(self.signals))[0]
             reading = f"signal {signal} reads {self.signals[step, env, signal]} at step {step} of env {env}"
             raise TrajectoryError(f"signals: {reading}, expected a finite number")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.domains.registry import domain_of
 from srm.machine.vocabulary import NOTHING, Vocabulary, unpack_cell
 from srm.trajectory import Events, Trajectory, as_rollout
@@ -12,7 +13,7 @@ from srm.trajectory import Events, Trajectory, as_rollout
 
 def captions(event_reader: EventReader, trajectory: Trajectory) -> list[list[str]]:
     """The events of each step, T lists. What is no act (seeing the target) is listed when it begins, not at every step."""
-    events, vocabulary = event_reader.read(as_rollout([trajectory])), event_reader.vocabulary
+    events, vocabulary = read_events(event_reader, as_rollout([trajectory]), "episode"), event_reader.vocabulary
     lines: list[list[str]] = [[] for _ in range(trajectory.steps)]
     lasting: dict[int, int] = {}  # event that is no act -> the step it was last seen at
     for row in np.argsort(events.step, kind="stable"):

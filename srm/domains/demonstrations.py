@@ -36,7 +36,8 @@ from srm.domains.registry import domain_named, domain_of
 from srm.domains.spaces import describe
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
-from srm.files import write_whole
+from srm.files import opened, write_whole
+from srm.installed import additions
 from srm.machine.vocabulary import INFO
 from srm.trajectory import Demonstrations, Trajectory
 
@@ -98,11 +99,11 @@ def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
         task = find_task(name)
         return load(path, task), task
     demos = load(path)
-    if demos.task not in FAMILIES:
-        raise TaskError(
-            f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
-        )
-    return demos, FAMILIES[demos.task]
+    if demos.task in FAMILIES:
+        return demos, FAMILIES[demos.task]
+    if demos.task in additions():
+        return demos, find_task(demos.task)
+    raise TaskError(f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME")
 
 
 def shows(demos: Demonstrations, task: Task) -> bool:
@@ -194,7 +195,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
-        with path.open("rb") as file:
+        with opened(path, _MOST_BYTES) as file:
             alone = file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX  # an array, not an archive
             arrays = {} if alone else _unpack(file)
     except PermissionError as error:

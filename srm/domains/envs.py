@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from srm.domains.registry import domain_of_env, domain_of_id, register_environments
-from srm.domains.spaces import ActionSpace, Choice, ObservationSpace, action_space_of, observation_space_of
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError, near
 from srm.extras import install, require
 from srm.seeding import stream
@@ -308,13 +308,6 @@ def refuse_not_finite(env_id: str, verb: str, numbers: np.ndarray) -> None:
             f"{env_id}: {verb} {first}; mend it, or wrap it so that it does not "
             "(gymnasium.wrappers.TransformObservation and TransformReward do that)"
         )
-
-
-def number_of_actions(envs: Envs) -> int:
-    """How many there are to choose from."""
-    if not isinstance(envs.action_space, Choice) or envs.action_space.start:
-        raise TaskError(f"{envs.env_id}: has no actions to choose one from; wrap it so that they are Discrete")
-    return envs.action_space.count
 
 
 def first_seed(seed: int) -> int:

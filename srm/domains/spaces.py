@@ -265,6 +265,14 @@ class ObservationSpace:
             )
 
 
+@dataclass(frozen=True)
+class Spaces:
+    """What is observed and what is done."""
+
+    observations: ObservationSpace
+    actions: ActionSpace
+
+
 def observation_space_of(env_id: str, space: Any, *, grid: bool = False) -> ObservationSpace:
     """What an environment with this observation space of Gymnasium's observes. `grid`: its small pictures are grids of cells."""
     if isinstance(space, spaces.Dict) and "image" in space.spaces and set(space.spaces) - {"image"} <= BESIDE_IMAGE:

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from srm.domains.base import EventReader, RememberingReader
+from srm.domains.base import EventReader
+from srm.domains.info import task_of
+from srm.domains.reading import EventStream
 from srm.domains.spaces import ActionSpace, Choice, describe
 from srm.errors import TaskError
 from srm.evaluate import batched, symbolic
@@ -41,7 +43,7 @@ class StepPayer:
     def __init__(
         self,
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None,
         values: Mapping[str, float] | None,
         *,
         envs: int,
@@ -51,6 +53,7 @@ class StepPayer:
     ) -> None:
         """`action_space`: what may be done; one of several things unless given. `discount`: the learner's, if pay is shaped for it."""
         self.discount = discount
+        event_reader = event_reader or own_reader(machine)
         self.program, self.event_reader, self.envs = Program(machine, event_reader.vocabulary), event_reader, envs
         self.labels = np.array([*(label for _, _, label in machine.rules), None], object)  # [R + 1], by `rule`
         self.node_names = np.array([node.name for node in machine.nodes], object)
@@ -59,7 +62,7 @@ class StepPayer:
         self.repays = self.program.repays
         self._rollout: Rollout | None = None
         self._action_space = action_space or Choice(1)
-        self._memory = event_reader.begin(envs) if isinstance(event_reader, RememberingReader) else None
+        self._stream = EventStream(event_reader)
         self._past: list[Events] = []  # the steps of the episodes under way, where hindsight may ask for them
         self._ages = np.zeros(envs, np.int64)  # steps of each
         self._steps: CompiledStep | None = None
@@ -94,8 +97,7 @@ class StepPayer:
         self.nodes[envs] = self.tables.structure.start
         self.counts[envs] = 0
         self._ages[envs] = 0
-        if self._memory is not None and isinstance(self.event_reader, RememberingReader):
-            self._memory[envs] = self.event_reader.begin(self.envs)[envs]
+        self._stream.begin(envs)
         if self._past:
             del self._past[: len(self._past) - int(self._ages.max())]
 
@@ -116,7 +118,9 @@ class StepPayer:
         steps = self._steps
         assert steps is not None
         self.nodes_before, self.counts_before = self.nodes.copy(), self.counts.copy()
-        rollout.observations[1], rollout.poses[1] = after
+        rollout.observations[1] = after[0]
+        if rollout.poses.shape[2]:
+            rollout.poses[1] = after[1]
         rollout.actions[0] = np.reshape(actions, rollout.actions.shape[1:]) if self._action_space.shape else actions
         rollout.terminated[0], rollout.truncated[0] = terminated, truncated
         rollout.valid[0] = steps.valid[:] = valid
@@ -129,7 +133,9 @@ class StepPayer:
         steps(*self.happened)
         if steps.clash[0] >= 0:
             self._refuse_clash(steps.clash)
-        rollout.observations[0], rollout.poses[0] = rollout.observations[1], rollout.poses[1]
+        rollout.observations[0] = rollout.observations[1]
+        if rollout.poses.shape[2]:
+            rollout.poses[0] = rollout.poses[1]
         self._events = events
         if self.repays:
             self._past.append(self.last_events())
@@ -171,11 +177,7 @@ class StepPayer:
 
     def _read(self, rollout: Rollout) -> Events:
         try:
-            if self._memory is None:
-                return self.event_reader.read(rollout)
-            assert isinstance(self.event_reader, RememberingReader)
-            events, self._memory = self.event_reader.read_on(rollout, self._memory)
-            return events
+            return self._stream.read(rollout)
         except MISREAD as problem:
             observed = describe(rollout.observations.dtype, rollout.observations.shape[2:])
             raise TaskError(
@@ -226,3 +228,12 @@ class StepPayer:
         residual, _ = symbolic.read(self.program, episode, over, ~over)
         corrected: npt.NDArray[np.float64] = batched.pay(residual, self.assignment[None]).dense()[0, :, 0]
         return corrected
+
+
+def own_reader(machine: Machine) -> EventReader:
+    """Of a machine that brings its words along; every other needs an event reader."""
+    if machine.info is None:
+        raise TaskError(
+            f"machine {machine.name} has words that somebody must read: give the event reader of its task, task.event_reader()"
+        )
+    return task_of(machine).event_reader()

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
@@ -110,7 +111,7 @@ def trace(machine: Machine, event_reader: EventReader, trajectory: Trajectory, v
     """The machine's way along the trajectory under these values of its holes."""
     vocabulary = event_reader.vocabulary
     require_words(machine, vocabulary)
-    events = event_reader.read(as_rollout([trajectory]))
+    events = read_events(event_reader, as_rollout([trajectory]), "episode")
     walk, steps = Walk(machine, vocabulary, values), []
     for step, (happened,) in enumerate(happenings(events, vocabulary)):
         signals = signals_at(events, vocabulary, step, 0)

@@ -59,7 +59,7 @@ def warn_of_hindsight(payer: StepPayer, stacklevel: int = 3) -> None:
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `show_node` adds the node to the observation, one-hot;
+    `values` are those of the holes, unless they are written in the machine. A machine in `words info` needs no event reader. `show_node` adds the node to the observation, one-hot;
     `"counters"` adds the counters as well, bounded ones one-hot and others scaled, and `bounds` says up to where counters are told apart
     where that is not what the machine itself says. `shaping` is the learner's discount: the reward is then shaped by a potential of the nodes,
     which leaves optimal policies what they are. `look` is a function from what the environment
@@ -71,7 +71,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self,
         env: gymnasium.Env[Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,
@@ -194,7 +194,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self,
         env: VectorEnv[Any, Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,

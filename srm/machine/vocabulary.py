@@ -12,6 +12,7 @@ from functools import cached_property
 from math import isfinite
 
 from srm.errors import MachineError
+from srm.installed import additions
 
 NOTHING = -1  # an attribute that an occurrence does not have: the colour of a box that held no key
 _STRIDE = 1 << 15
@@ -91,6 +92,9 @@ class Vocabulary:
     attributes: tuple[Attribute, ...] = ()
     signals: tuple[Signal, ...] = ()
     balances: tuple[Balance, ...] = ()
+    exclusive: tuple[
+        tuple[str, ...], ...
+    ] = ()  # groups of events of which at most one happens at a step, beside the acts
 
     def __post_init__(self) -> None:
         for kind, words in (("event", self.events), ("attribute", self.attributes), ("signal", self.signals)):
@@ -108,6 +112,9 @@ class Vocabulary:
             for name in (*balance.plus, *balance.minus):
                 if name not in self.event_index:
                     raise MachineError(f"words {self.name}: a balance speaks of {name}, which is not an event")
+        for name in (name for group in self.exclusive for name in group):
+            if name not in self.event_index:
+                raise MachineError(f"words {self.name}: {name} is said to exclude others, but is not an event")
 
     @cached_property
     def event_index(self) -> dict[str, int]:
@@ -124,6 +131,11 @@ class Vocabulary:
     @property
     def acts(self) -> tuple[str, ...]:
         return tuple(event.name for event in self.events if event.act)
+
+    @cached_property
+    def groups(self) -> tuple[frozenset[str], ...]:
+        """Events of which at most one happens at a step: the acts, and those that are declared exclusive."""
+        return tuple(frozenset(group) for group in (self.acts, *self.exclusive) if len(set(group)) > 1)
 
 
 @dataclass(frozen=True)
@@ -152,3 +164,21 @@ class InfoWords:
 
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
 VOCABULARIES: dict[str, Vocabulary] = {}
+
+
+def find_vocabulary(name: str | None) -> Vocabulary | None:
+    """One that ships, or that an installed package adds."""
+    if name is None or name in VOCABULARIES:
+        return VOCABULARIES.get(name or "")
+    addition = additions().get(name)
+    if addition is None:
+        return None
+    loaded = addition.load()
+    vocabulary = getattr(loaded, "vocabulary", loaded)  # a task has one, and words written as functions make one
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.name != name:
+        what = f"the words {vocabulary.name}" if isinstance(vocabulary, Vocabulary) else type(loaded).__name__
+        raise MachineError(
+            f"{addition.entry.value} of the package {addition.package} adds {what} under the name {name}; "
+            "it must be a Vocabulary of that name, or a task in its words"
+        )
+    return vocabulary

@@ -14,11 +14,12 @@ from srm.rl.episodes import EpisodeBook, Episodes
 from srm.rl.nn.nets import Net
 from srm.rl.rollout import Player
 from srm.seeding import stream
-from srm.trajectory import Rollout, joined, masked
+from srm.trajectory import Mask, Rollout, joined, masked
 
 DRAWS = 2000
 WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
 WHOLE_STEPS, MOST_STEPS = 128, 4096  # of a rollout, and in all
+COLUMNS = ("env", "total", "length", "solved")  # of episodes
 
 
 class PlayerBatch(Protocol):
@@ -50,18 +51,19 @@ def evaluate(
     greedy: bool,
     seed: int,
     num_steps: int = 128,
-    watch: Callable[[Rollout], None] | None = None,
+    judge: Callable[[Rollout], Mask | None] = lambda _: None,
 ) -> Episodes:
     """What a network does."""
-    return first_episodes(Player(envs, net, num_steps, seed), episodes, greedy=greedy, watch=watch)
+    return first_episodes(Player(envs, net, num_steps, seed), episodes, greedy=greedy, judge=judge)
 
 
 def first_episodes(
-    player: EnvPlayer, episodes: int, *, greedy: bool, watch: Callable[[Rollout], None] | None = None
+    player: EnvPlayer, episodes: int, *, greedy: bool, judge: Callable[[Rollout], Mask | None] = lambda _: None
 ) -> Episodes:
     """The first episodes of each env, the same number of each (or one more).
 
-    An env's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
+    An env's quota counts, not the first to end anywhere: those would be the short ones. `judge` sees every rollout, and may say which
+    episodes are solved, as `EpisodeBook.read` takes it.
     """
     count = player.envs.count
     quota = np.full(count, episodes // count)
@@ -70,13 +72,11 @@ def first_episodes(
     parts: list[Episodes] = []
     while (quota > 0).any():
         rollout = player.collect(greedy).rollout
-        if watch is not None:
-            watch(rollout)
-        finished = book.read(rollout)
+        finished = book.read(rollout, judge(rollout))
         counted = _rank(finished.env) < quota[finished.env]
         np.subtract.at(quota, finished.env[counted], 1)
-        parts.append(Episodes(finished.env[counted], finished.total[counted], finished.length[counted]))
-    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("env", "total", "length")))
+        parts.append(Episodes(*(getattr(finished, name)[counted] for name in COLUMNS)))
+    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS))
 
 
 def _rank(sorted_groups: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@
     rules      {label: text} of the machine's rules
     episodes   a list; of each
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
-        env_id, seed (-1: not known)                  terminated  False: time ran out
+        env_id, seed (-1: not known)                  terminated  False: time ran out        solved
         return     the task's reward in all           pay      the machine's, hindsight included
         actions    [T], or [T] lists of several       rewards  [step, task reward] where there was any
         trace      what the machine said, of the steps at which anything happened (`_step_json`)
@@ -31,6 +31,7 @@ from srm.domains.registry import domain_of, domain_of_env
 from srm.domains.scenes import Picture, Scene, look, tell
 from srm.errors import DemonstrationError
 from srm.evaluate.explain import Amount
+from srm.evaluate.success import solved
 from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
 from srm.machine.model import Machine
 from srm.seeding import stream
@@ -65,7 +66,8 @@ def record_episodes(
     for episode in episodes:
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
         moments, room = _within(episode.moments, room)
-        records.append(_episode_json(machine, episode, traced) | tell(moments))
+        known = {"solved": solved(task, episode.trajectory, machine)}
+        records.append(_episode_json(machine, episode, traced) | known | tell(moments))
     actions = sorted({action for record in records for action in record["actions"] if isinstance(action, int)})
     return {
         "format": FORMAT,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from srm.domains.base import Task
-from srm.domains.envs import number_of_actions
+from srm.domains.spaces import Spaces
 from srm.evaluate.batched import Paid, assignment_of
 from srm.infer.algorithm1.loop import InferenceRound, infer
 from srm.infer.posterior.evidence import Play
@@ -63,8 +63,8 @@ class InferredPay:
             learning.seed,
             allow_farming=learning.allow_farming or learning.as_printed,
         )
-        actions = number_of_actions(learner.envs) if learning.infer == "algorithm1" else 0
-        self.holes = self.inference.make(actions, learner.envs.count, learner.num_steps, learning.cores)
+        spaces = Spaces(learner.envs.observation_space, learner.envs.action_space)
+        self.holes = self.inference.make(spaces, learner.envs.count, learner.num_steps, learning.cores)
 
     # While the run goes on
 

@@ -24,12 +24,13 @@ import tyro
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.info import task_of
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, OWN, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
-from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
+from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, first_plays, infer
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.infer.posterior.store import draws_bytes, to_json
+from srm.installed import additions
 from srm.machine.checks.check import refuse_unfit
 from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, library
@@ -132,7 +133,7 @@ def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
 
 def _task_names() -> list[str]:
     ids = [env_id for family in ENVIRONMENTS.values() for env_id in family]
-    return [*FAMILIES, *ids, *map(short_name, ids)]
+    return [*FAMILIES, *ids, *map(short_name, ids), *additions()]
 
 
 def _is_task(name: str) -> bool:
@@ -145,7 +146,7 @@ def _refuse_unknown(name: str) -> None:
     if not (Path(name).exists() or name.endswith(".srm") or name in library()):
         known = [*_task_names(), *library()]
         raise TaskError(
-            f"{name}: neither a task (`srm tasks` lists them), nor a machine of the library, nor a file{near(name, known)}"
+            f"{name}: neither a task (`srm tasks` lists them), nor a machine of the library, nor a file{near(name, known) or f'; {OWN}'}"
         )
 
 
@@ -162,6 +163,8 @@ def _task_of(settings: Inference) -> Task:
     for task in FAMILIES.values():
         if machine.name in task.machines:
             return task
+    if machine.words in additions():
+        return find_task(machine.words or "")
     raise TaskError(
         f"machine {machine.name} is of no task that ships; name its task with --task TASK, or demonstrations with --demos FILE"
     )
@@ -170,7 +173,7 @@ def _task_of(settings: Inference) -> Task:
 def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
     demonstrated = inputs.demonstrations.as_rollout()
     plays = [
-        random_play(inputs.task, demonstrated, settings.seed, settings.frames),
+        *first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames),
         *_policy_plays(settings, inputs, demonstrated),
     ]
     return infer(

@@ -39,7 +39,7 @@ class MachineVecEnv(VecEnvWrapper):
     Args:
         venv: Environments of Stable-Baselines3.
         machine: The machine.
-        event_reader: Reads what happens in them.
+        event_reader: Reads what happens in them; a machine in `words info` needs none.
         values: Of the holes, unless they are written in the machine.
         show_node: Adds the node to what the policy sees, one-hot; `"counters"` adds counters too.
         bounds: Up to where counters are told apart, where that is not what the machine itself says.
@@ -54,7 +54,7 @@ class MachineVecEnv(VecEnvWrapper):
         self,
         venv: VecEnv,
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: ShowNode = False,

@@ -171,6 +171,36 @@ def _deciding() -> dict[str, str]:
     return curves
 
 
+def _propose() -> dict[str, str]:
+    """A machine that is proposed from the demonstrations beside the one that ships, or the task's reward where none does."""
+    tasks = {
+        "doorkey": ("doorkey", "--frames 1000000 --stop-at 0.92"),
+        "keycorridor": ("keycorridor", "--frames 3000000 --stop-at 0.82"),
+        "obstructedmaze": (MAZE_MACHINE, f"{MAZE} --frames 12000000 --stop-at 0.85"),
+    }
+    others = {
+        "unlockpickup": "--frames 2000000 --stop-at 0.9",
+        "blockedunlockpickup": "--frames 4000000 --stop-at 0.9",
+        "lockedroom": "--frames 4000000 --stop-at 0.75",
+    }
+    larger = {
+        "DoorKey-16x16": ("doorkey", "--frames 3000000 --stop-at 0.9"),
+        "KeyCorridorS6R3": ("keycorridor", "--frames 10000000 --stop-at 0.82"),
+        "ObstructedMaze-Full": ("obstructedmaze", f"{MAZE} --frames 60000000 --stop-at 0.7"),
+    }
+    curves = {}
+    for task, (machine, flags) in tasks.items():
+        curves[f"{task}-proposed"] = f"learn {task} --machine proposed {flags}"
+        curves[f"{task}-shipped"] = f"learn {task} --machine {machine} {flags}"
+    for task, flags in others.items():
+        curves[f"{task}-proposed"] = f"learn {task} --machine proposed {flags}"
+        curves[f"{task}-task"] = f"train {task} {flags}"
+    for env, (task, flags) in larger.items():
+        for machine in ("proposed", "shipped"):
+            curves[f"{env}-{machine}"] = f"train {env} --reward learnt:{task}-{machine} {flags}"
+    return curves
+
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -283,6 +313,13 @@ SUITES = {
             "deciding",
             "Does inference pay? What pays x the learner, from KeyCorridorS3R3 to S6R3 and from ObstructedMaze-2Dlhb to Full",
             _deciding(),
+            seeds=5,
+            first_seed=100,
+        ),
+        _suite(
+            "propose",
+            "Does a machine that is proposed from ten demonstrations teach as well as one that was written by hand?",
+            _propose(),
             seeds=5,
             first_seed=100,
         ),

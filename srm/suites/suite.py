@@ -24,6 +24,7 @@ from typing import Any
 
 from srm.domains.tasks import find_task
 from srm.errors import RunError, SrmError, near
+from srm.files import MOST_JSON, read_whole
 from srm.settings import whole
 
 VERBS = ("train", "learn")
@@ -172,7 +173,7 @@ class Suite:
 
 def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_whole(path, MOST_JSON).decode())
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
     except OSError as problem:

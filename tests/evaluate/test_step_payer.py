@@ -220,8 +220,8 @@ def test_a_step_before_the_first_episode_is_refused() -> None:
 def test_events_of_another_vocabulary_are_refused() -> None:
     class Wrong(Quiet):
         def read(self, rollout: Rollout) -> Events:
-            one = np.zeros(1, np.int32)
-            return Events(1, 1, one, one, one + len(HOUSE.events), np.zeros((1, 0), np.int32), np.zeros((1, 1, 0)))
+            none = np.zeros(0, np.int32)
+            return Events(1, 1, none, none, none, np.zeros((0, 0), np.int32), np.zeros((1, 1, 2)))
 
     payer = StepPayer(parse(COUNTING), Wrong(), None, envs=1)
     payer.begin(seen(0, 1))

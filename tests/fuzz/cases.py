@@ -31,7 +31,7 @@ from srm.report.run.inference import write_posterior_report
 from srm.report.run.learning import write_report
 from srm.runs.policy import read_policy
 from srm.runs.run import Run
-from srm.suites.runs import claimed, command_of, last_line, reached, runs_of
+from srm.suites.runs import claimed, last_line, reached, runs_of
 from srm.suites.suite import Suite, curve, read_suite
 from tests.cli.test_infer import QUICK
 from tests.cli.test_train import SMALL
@@ -148,13 +148,12 @@ def _suite(folder: Path) -> None:
     for run in runs_of(SUITE, folder, 1):
         reached(run)
         last_line(run)
-        command_of(run)
     with claimed(SUITE, folder):
         write_comparison(compare(find_runs([folder]), 0.8), folder / "report", False)
 
 
 def _keep(folder: Path) -> None:
-    keep(find_runs([folder]), folder / "kept")
+    keep(find_runs([folder]), folder.with_name("kept"))
 
 
 _RUN = ("*.json", "log.csv", "*.srm", "*.npz", "*.safetensors")
@@ -174,6 +173,7 @@ TARGETS = {
     "posterior": Target("infer", ("*.json", "*.srm", "draws.safetensors"), _infer),
     "result": Target("posterior", _RUN, _result),
     "suite": Target("suite", ("suite.json", "*/*/config.json", "*/*/log.csv", "*/*/summary.json"), _suite),
+    "keep": Target("suite", ("suite.json", "*/*/*.json", "*/*/log.csv", "*/*/*.srm"), _keep),
     "suite file": Target("toml", ("suite.toml",), lambda folder: read_suite(folder / "suite.toml")),
     "rival": Target("rival", ("*.txt",), lambda folder: import_reward_machine(folder / "coffee.txt")),
     "drawn rival": Target("rival", ("*.txt",), lambda folder: import_reward_machine(folder / "coffee.txt"), rival_text),

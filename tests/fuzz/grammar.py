@@ -122,11 +122,12 @@ def rival_text(rng: random.Random) -> str:
     def case() -> str:
         return "&".join("!" * rng.choice((0, 0, 1, 2)) + rng.choice("abcdefg") for _ in range(rng.randint(1, 4)))
 
-    lines = [str(rng.randint(0, 2)), f"[{', '.join(str(rng.randint(2, 9)) for _ in range(rng.randint(0, 3)))}]"]
+    lines = [str(0 if rng.random() < 0.9 else 7), "[3, 4, 5]" if rng.random() < 0.9 else "[]"]
     many = rng.choice((200, 2000)) if rng.random() < 0.02 else 0
     for _ in range(many or rng.randint(1, 8)):
         formula = "|".join(case() for _ in range(rng.choice((1, 1, 2, 4))))
-        pay = rng.choice((rng.choice(NUMBERS), f"-{rng.choice(NUMBERS)}", "", "1, 2"))
-        name = rng.choice(("ConstantRewardFunction",) * 9 + ("RewardControl",))
-        lines.append(f"({rng.randint(0, 3)}, {rng.randint(0, 4)}, '{formula}', {name}({pay}))")
+        pay = rng.choice((_number(rng), f"-{_number(rng)}")) if rng.random() < 0.99 else "1, 2"
+        name = "ConstantRewardFunction" if rng.random() < 0.9 else "RewardControl"
+        lines.append(f"({rng.randint(0, 2)}, {rng.randint(0, 5)}, '{formula}', {name}({pay}))")
+    lines += [f"({state}, 3, 'z', ConstantRewardFunction(1))" for state in range(3)]
     return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ import srm
 from srm.errors import SrmError
 from tests.fuzz.cases import TARGETS, make_case
 
-CPU_SECONDS, WALL_SECONDS = 10, 60  # of a case; the second is for one that waits, on a machine that may be busy
+CPU_SECONDS, WALL_SECONDS = 10, 600  # of a case; the second is for one that waits, on a machine that may be busy
 MOST_MEMORY = 1 << 30  # bytes beyond what the process had before
 PACKAGE = str(Path(srm.__file__).parent)
 

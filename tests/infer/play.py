@@ -6,9 +6,13 @@ import numpy as np
 
 from srm.domains.base import Task
 from srm.domains.envs import gather
+from srm.domains.minigrid.envs import GridEnvs
 from srm.domains.record import record
+from srm.domains.spaces import Spaces
 from srm.domains.tasks import find_task
 from srm.trajectory import Demonstrations, Rollout
+
+MINIGRID = Spaces(GridEnvs.observation_space, GridEnvs.action_space)
 
 
 def demonstrations(task: str, count: int = 10) -> Demonstrations:

@@ -17,9 +17,11 @@ import numpy as np
 
 from srm.domains.base import EventReader, Task
 from srm.domains.envs import Envs, gather
+from srm.domains.terms import longest_episode
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
+from srm.infer.posterior.near import ENVS, NOISE, noisy_play
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.record import HoleSummary, PressedAtom
@@ -95,7 +97,14 @@ def infer(
     forbidden = Forbidden()
     if not allow_farming:
         constraint, forbidden = unfarmable(machine, constraint, event_reader)
-    evidence = Evidence.of(Program(machine, event_reader.vocabulary), event_reader, demonstrated, tuple(plays))
+    config = config.resolved(machine)
+    evidence = Evidence.of(
+        Program(machine, event_reader.vocabulary),
+        event_reader,
+        demonstrated,
+        tuple(plays),
+        by_episode=config.likelihood == "averages",
+    )
     target = InferenceTarget(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
     draws = draw(target.prior, target.density, config, stream(seed, "posterior"))
     return assemble(target, draws, paying_point(target, draws, stream(seed, "peak")), seed)
@@ -126,9 +135,21 @@ def prior_draws(prior: Prior, seed: int) -> Floats:
     return prior.rounded(walkers.reshape(-1, prior.dimensions))[:, :-1]
 
 
+def first_plays(
+    machine: Machine, config: PosteriorConfig, task: Task, demonstrated: Rollout, seed: int, frames: int
+) -> list[Play]:
+    """What demonstrations are compared with before any policy is trained: random play and, where averages of episodes count, play near
+    the demonstrations."""
+    if config.resolved(machine).likelihood != "averages":
+        return [random_play(task, demonstrated, seed, frames)]
+    whole = max(frames, ENVS * (longest_episode(task.env_id) or 0))  # so that every env ends an episode
+    near = [noisy_play(task, demonstrated, noise, seed, whole // ENVS) for noise in NOISE]
+    return [random_play(task, demonstrated, seed, whole), *near]
+
+
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
     """What somebody does who draws every action at random: in sixteen environments, so that episodes come to their ends."""
-    envs = task.make_envs(16, seed)
+    envs = task.make_envs(ENVS, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))
     finally:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from srm.evaluate.batched import linear
 from srm.evaluate.reference import Ambiguous
 from srm.infer.hole_uses import paid_holes, read_holes
-from srm.infer.posterior.likelihood import StepLikelihood
+from srm.infer.posterior.likelihood import AverageLikelihood, StepLikelihood
 from srm.infer.posterior.prior import Floats, spaces
 from srm.infer.posterior.record import DecidingStep, HoleSummary, PressedAtom
 from srm.infer.posterior.sample import Density, Draws, InferenceTarget
@@ -120,6 +120,8 @@ def preferring_small(machine: Machine, density: LogDensity) -> LogDensity:
 def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
     """How much the log-likelihood of demonstrations [H] and of play [H] moves when a hole alone is exchanged between draws."""
     x, c = _some(draws, EXCHANGED)
+    if density.averages is not None:
+        return _exchange_averages(density.averages, x)
     steps = StepLikelihood.of(density.evidence, density.config.temper)
     base = steps.terms(density.pays(x), c)
     moved = np.zeros((2, x.shape[1]))
@@ -134,6 +136,16 @@ def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
     return moved[0], moved[1]
 
 
+def _exchange_averages(averages: AverageLikelihood, x: Floats) -> tuple[Floats, Floats]:
+    """An average of demonstrations is compared with one of play, so that neither moves alone: it counts for the demonstrations."""
+    base, moved = averages(x), np.zeros(x.shape[1])
+    for hole in range(x.shape[1]):
+        other = x.copy()
+        other[:, hole] = np.roll(x[:, hole], 1)
+        moved[hole] = np.abs(averages(other) - base).mean()
+    return moved, np.zeros(x.shape[1])
+
+
 def consistent(density: Density, assignments: Floats) -> npt.NDArray[np.bool_]:
     """Where the machine does not contradict itself, [K]: outside its constraint two of its rules may hold at one step."""
     try:
@@ -146,7 +158,9 @@ def consistent(density: Density, assignments: Floats) -> npt.NDArray[np.bool_]:
 
 
 def deciding_steps(density: Density, draws: Draws) -> list[tuple[DecidingStep, ...]]:
-    """For each hole the kinds of demonstrated steps that weigh most together."""
+    """For each hole the kinds of demonstrated steps that weigh most together; none where only averages of episodes count."""
+    if density.averages is not None:
+        return [()] * draws.assignments.shape[1]
     x, c = _some(draws, WEIGHED)
     evidence = density.evidence
     steps, entries = StepLikelihood.of(evidence, density.config.temper), evidence.demonstrations.residual.entries

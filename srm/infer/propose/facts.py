@@ -25,6 +25,11 @@ def _others(event: str, balance: Balance) -> tuple[str, ...]:
     return balance.minus if event in balance.plus else balance.plus
 
 
+def undoes_exactly(undoer: str, event: str, vocabulary: Vocabulary) -> bool:
+    """Whether the two take turns: a key is taken and put down. A door that is closed stays unlocked, so closing undoes less."""
+    return any({balance.plus, balance.minus} == {(undoer,), (event,)} for balance in vocabulary.balances)
+
+
 def happens_again(event: str, vocabulary: Vocabulary) -> bool:
     """Whether the vocabulary says that it may happen several times in an episode, and never without end."""
     alone = [balance for balance in vocabulary.balances if balance.plus == (event,) and not balance.minus]

@@ -1,4 +1,4 @@
-"""From a account to a machine that is proved: the richest sketch that `srm check` has nothing to say against.
+"""From an account of demonstrations to a machine that is proved: the richest sketch that `srm check` has nothing to say against.
 
     account -> structure -> sketch -> text -> machine -> checks
                               ^------- less ------|
@@ -9,18 +9,22 @@ undoing leads nowhere, then it costs nothing, then no stretch is done again. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from srm.errors import DemonstrationError
+from srm.infer.propose.again import Again, find_again
+from srm.infer.propose.attributes import find_guards
+from srm.infer.propose.explanation import explain
 from srm.infer.propose.reading import Account
-from srm.infer.propose.sketch import AtomPlan, Options, Sketch, draw_sketch
-from srm.infer.propose.stages import find_again
-from srm.infer.propose.structure import Structure, find_structure, of_all
+from srm.infer.propose.signals import Threshold, find_thresholds, with_thresholds
+from srm.infer.propose.sketch import AtomPlan, HolePlan, Options, Sketch, draw_sketch
+from srm.infer.propose.structure import Structure, find_structure
 from srm.infer.propose.text import Wording, sketch_text
 from srm.machine.checks.check import Report, check, forbid_farming
 from srm.machine.language.parse import parse
 from srm.machine.model import Machine
+from srm.machine.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Proposal:
     machine: Machine  # with its holes open
     text: str  # of the machine, with comments
     explanation: str  # what was considered, and why it was left out
-    account: Account
+    account: Account  # of the demonstrations and of play, thresholds of signals among the events
     structure: Structure
     report: Report  # of the checks: no errors, no warnings
 
@@ -42,39 +46,56 @@ class Proposal:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        return self.machine._repr_html_()
+
 
 def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
     """The machine for a task, from what was demonstrated in an environment."""
+    vocabulary = account.vocabulary
     refuse_nothing(account)
+    thresholds, about_signals = find_thresholds(account)
+    account = with_thresholds(account, thresholds)
     structure = find_structure(account)
-    wording = {event.name: Wording(event.name, event.act) for event in account.vocabulary.events}
-    if not structure.ways[0].skeleton:
-        raise DemonstrationError(
-            f"the {of_all(len(account.solved), len(account.solved))} of {task} that solve it have no event in common that would be a "
-            "milestone; record more of them, or give the vocabulary words for what they do"
-        )
-    heading = _heading(account, structure, task, env_id)
-    remarks = [*structure.remarks]
-    for options in _ladder(structure, account):
+    refuse_no_milestone(structure, task)
+    events = tuple(dict.fromkeys(event for way in structure.ways for event in way.events))
+    guards, about_attributes = find_guards(account, events)
+    again, about_again = _ways_back(structure, account)
+    subject = _Subject(
+        f"{task}_proposed",
+        vocabulary,
+        _wording(account, thresholds, guards),
+        _heading(account, structure, task, env_id),
+    )
+    tried: list[str] = []
+    for options in _ladder(again):
         sketch = draw_sketch(structure, account.vocabulary, options)
-        proved = _prove(sketch, f"{task}_proposed", wording, heading, account)
-        if proved is not None:
-            text, machine, report = proved
-            return Proposal(machine, text, "\n".join(remarks) + "\n", account, structure, report)
-        remarks.append(f"{options}: could not be proved, so the machine does with less")
-    raise AssertionError("a machine without loops was not proved")
+        proved = subject.prove(sketch)
+        if isinstance(proved, str):
+            tried.append(f"{options}: {proved}")
+            continue
+        remarks = (*structure.remarks, *about_signals, *about_attributes, *about_again)
+        explanation = explain(account, structure, sketch, again, remarks, (*tried, *proved.added))
+        return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
+    raise AssertionError(f"a machine without loops was not proved: {tried}")
 
 
 def refuse_nothing(account: Account) -> None:
     """Too little to go by gets a sentence."""
-    total = len(account.stories)
     if not account.solved:
         raise DemonstrationError(
-            f"none of {total} demonstrations solves the task, so nothing says what it is about; record some that do"
+            f"none of {len(account.stories)} demonstrations solves the task, so nothing says what it asks for; record some that do"
         )
     if not any(story.occurrences for story in account.solved) and not account.vocabulary.signals:
         raise DemonstrationError(
-            f"no event of the vocabulary {account.vocabulary.name} happens in the demonstrations; use the task's own vocabulary, "
+            f"no event of vocabulary {account.vocabulary.name} happens in the demonstrations; add words for what they do"
+        )
+
+
+def refuse_no_milestone(structure: Structure, task: str) -> None:
+    if not any(way.skeleton for way in structure.ways):
+        raise DemonstrationError(
+            f"the demonstrations of {task} have no event in common that random play does not have as often; record more of them, "
             "or add words for what they do"
         )
 
@@ -89,27 +110,84 @@ def _heading(account: Account, structure: Structure, task: str, env_id: str) -> 
     ]
 
 
-def _ladder(structure: Structure, account: Account) -> Iterator[Options]:
+def _wording(account: Account, thresholds: Sequence[Threshold], guards: Mapping[str, str]) -> dict[str, Wording]:
+    wording = {
+        event.name: Wording(guards.get(event.name, event.name), event.act) for event in account.vocabulary.events
+    }
+    for threshold in thresholds:
+        hole = HolePlan(threshold.hole, threshold.low, threshold.high)
+        wording[threshold.event] = Wording(threshold.guard, act=False, threshold=hole)
+    return wording
+
+
+def _ways_back(structure: Structure, account: Account) -> tuple[tuple[Again | None, ...], tuple[str, ...]]:
+    answers = [find_again(way, account.vocabulary, account.runs) for way in structure.ways]
+    return tuple(again for again, _ in answers), tuple(
+        dict.fromkeys(remark for _, remarks in answers for remark in remarks)
+    )
+
+
+def _ladder(again: tuple[Again | None, ...]) -> Iterator[Options]:
     """What a sketch may use, less and less."""
-    again = tuple(find_again(way, account.vocabulary) for way in structure.ways)
-    never = tuple(None for _ in structure.ways)
-    for places in dict.fromkeys((again, never)):
+    for places in dict.fromkeys((again, tuple(None for _ in again))):
         full = Options(places)
         yield from (full, replace(full, back=False), replace(full, undo=False))
 
 
-def _prove(
-    sketch: Sketch, name: str, wording: Mapping[str, Wording], heading: list[str], account: Account
-) -> tuple[str, Machine, Report] | None:
-    """The text with the atoms against farming, if nothing is left to warn of."""
-    vocabulary = account.vocabulary
-    known = {vocabulary.name: vocabulary}
-    machine = parse(sketch_text(sketch, name, vocabulary.name, wording, heading), known)
-    forbidden = forbid_farming(machine, vocabulary, machine.constraint())
-    if forbidden.unproved:
-        return None
-    atoms = (AtomPlan(atom.label or "no gain", str(replace(atom, label=None))) for atom in forbidden.atoms)
-    text = sketch_text(replace(sketch, atoms=(*sketch.atoms, *atoms)), name, vocabulary.name, wording, heading)
-    machine = parse(text, known)
-    report = check(machine, vocabulary)
-    return None if report.count("error") or report.count("warning") else (text, machine, report)
+# Proofs
+
+
+@dataclass(frozen=True, eq=False)
+class _Proved:
+    text: str
+    machine: Machine
+    report: Report
+    added: tuple[str, ...]  # sentences about atoms
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """What all sketches of a proposal have in common."""
+
+    name: str
+    vocabulary: Vocabulary
+    wording: Mapping[str, Wording]
+    heading: Sequence[str]
+
+    def prove(self, sketch: Sketch) -> _Proved | str:
+        """The machine with the atoms against farming, or why there is something left to warn of."""
+        machine = self._machine(self._text(sketch))
+        forbidden = forbid_farming(machine, self.vocabulary, machine.constraint())
+        if forbidden.unproved:
+            return forbidden.unproved[0]
+        atoms = [
+            AtomPlan(_label(loop), str(replace(atom, label=None)))
+            for atom, loop in zip(forbidden.atoms, forbidden.loops, strict=True)
+        ]
+        text = self._text(replace(sketch, atoms=(*sketch.atoms, *atoms)))
+        machine = self._machine(text)
+        report = check(machine, self.vocabulary)
+        wrong = [finding for finding in report.findings if finding.severity != "note"]
+        if wrong:
+            return f"{wrong[0].place}: {wrong[0].message}"
+        added = tuple(
+            f"{atom.text}: added, since otherwise {loop} could be repeated for gain"
+            for atom, loop in zip(atoms, forbidden.loops, strict=True)
+        )
+        return _Proved(text, machine, report, added)
+
+    def _text(self, sketch: Sketch) -> str:
+        return sketch_text(sketch, self.name, self.vocabulary.name, self.wording, self.heading)
+
+    def _machine(self, text: str) -> Machine:
+        return parse(text, {self.vocabulary.name: self.vocabulary})
+
+
+def _label(loop: str) -> str:
+    """`node before_goal: pick_up_key, drop_key` as a person would say it."""
+    place, _, moves = loop.partition(": ")
+    return (
+        f"nothing is gained by {moves.replace(', ', ' and ', 1)}"
+        if moves.count(",") < 3
+        else f"nothing is gained by going round at {place}"
+    )

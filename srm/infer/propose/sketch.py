@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from srm.infer.propose.facts import undoers
+from srm.infer.propose.again import Again
+from srm.infer.propose.facts import undoers, undoes_exactly
 from srm.infer.propose.stages import DONE, Waypoint, find_waypoints, stages_of
 from srm.infer.propose.structure import Beside, Structure, of_all
 from srm.machine.vocabulary import Vocabulary
 
+ROUNDS = 3  # of a stretch that may be done again, where nothing else bounds how often
 LARGEST = 5  # of what a milestone may be worth: inference reads pay as log-odds, and e^5 is 148 to 1
 
 
@@ -23,7 +25,7 @@ LARGEST = 5  # of what a milestone may be worth: inference reads pay as log-odds
 class Options:
     """What a sketch may use. `again`: for each way, where a stretch that may be done again ends."""
 
-    again: tuple[int | None, ...]
+    again: tuple[Again | None, ...]
     undo: bool = True  # what undoes a milestone costs
     back: bool = True  # and leads back to where the milestone is waited for
 
@@ -85,7 +87,7 @@ def draw_sketch(structure: Structure, vocabulary: Vocabulary, options: Options) 
     waypoints = find_waypoints(futures)
     writer = _Writer(vocabulary, options, end, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
-    return Sketch(nodes, tuple(_atoms(waypoints, nodes, end)), end)
+    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, end, vocabulary))), end)
 
 
 def reward(event: str) -> HolePlan:
@@ -131,19 +133,23 @@ class _Writer:
 
     def _again(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         for stage in waypoint.stages:
-            if stage.again:
-                seen = of_all(stage.again.stories, self.total)
-                reason = f"in {seen}; may have to be done again, until {stage.closer}"
-                yield RulePlan(stage.again.event, reward(stage.again.event), None, reason)
+            if stage.repeated and stage.again:
+                event = stage.repeated.event
+                reason = f"in {of_all(stage.repeated.stories, self.total)}; {stage.again.reason}"
+                counter = None if stage.again.finite else CounterPlan(event)
+                limit = HolePlan(f"{event}_times", 1, ROUNDS, whole=True)
+                yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0)
 
     def _besides(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         for stage in waypoint.stages:
-            before = stage.again.event if stage.again else stage.closer
             for beside in stage.besides:
                 limit, often = _limit(beside)
-                counter = CounterPlan(
-                    beside.event, None if stage.again else waypoint.name, stage.again.event if stage.again else None
-                )
+                counter = CounterPlan(beside.event, waypoint.name)
+                before = stage.closer
+                if stage.repeated and stage.again:
+                    before = stage.repeated.event
+                    counter = CounterPlan(beside.event, resets=before if stage.again.finite else None)
+                    limit = limit if stage.again.finite else beside.most * ROUNDS
                 reason = f"in {of_all(beside.stories, self.total)}{often}, before {before}"
                 yield RulePlan(beside.event, reward(beside.event), None, reason, counter, limit)
 
@@ -151,7 +157,7 @@ class _Writer:
         """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
         if not self.options.undo:
             return
-        here = [stage.again.event for stage in waypoint.stages if stage.again]
+        here = [stage.repeated.event for stage in waypoint.stages if stage.repeated]
         here += [beside.event for stage in waypoint.stages for beside in stage.besides]
         for event in here:
             for undoer in undoers(event, self.vocabulary):
@@ -174,24 +180,25 @@ def _limit(beside: Beside) -> tuple[int | HolePlan, str]:
     return HolePlan(f"{beside.event}_times", least, most, whole=True), f", {least} to {most} times"
 
 
-def _atoms(waypoints: Sequence[Waypoint], nodes: Sequence[NodePlan], end: str) -> Iterator[AtomPlan]:
+def _atoms(
+    waypoints: Sequence[Waypoint], nodes: Sequence[NodePlan], end: str, vocabulary: Vocabulary
+) -> Iterator[AtomPlan]:
     """What any reading of the demonstrations should keep: the end is worth most, and no stretch more than what it leads to."""
     limits = {rule.limit.name for node in nodes for rule in node.rules if isinstance(rule.limit, HolePlan)}
     paid = {rule.hole.name for node in nodes for rule in node.rules}
     if len(paid) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
         yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
-    for stage in dict.fromkeys(stage for waypoint in waypoints for stage in waypoint.stages if stage.again):
-        assert stage.again is not None
-        again = stage.again.event
+    for stage in dict.fromkeys(stage for waypoint in waypoints for stage in waypoint.stages if stage.repeated):
+        assert stage.repeated is not None
+        again = stage.repeated.event
         leading = " + ".join(f"?{beside.event}" for beside in stage.besides)
         if leading:
             yield AtomPlan(f"the way to {again} is worth no more than it", f"{leading} <= ?{again}")
         if stage.closer != end:
             yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
             yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
-    for node in nodes:
-        for rule in node.rules:
-            if rule.hole.high <= 0 and rule.target is not None:
-                event = rule.hole.name.removeprefix("undo_")
-                yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")
+    for rule in dict.fromkeys(rule for node in nodes for rule in node.rules if rule.hole.high <= 0):
+        event = rule.hole.name.removeprefix("undo_")
+        if rule.target is not None or undoes_exactly(rule.event, event, vocabulary):
+            yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")

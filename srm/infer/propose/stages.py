@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from srm.infer.propose.facts import happens_again
+from srm.infer.propose.again import Again
 from srm.infer.propose.structure import Beside, Milestone, Way
-from srm.machine.vocabulary import Vocabulary
 
 DONE = "done"
 
@@ -26,7 +25,8 @@ class Stage:
     closer: str
     stories: int
     besides: tuple[Beside, ...] = ()
-    again: Milestone | None = None  # the milestone that may be passed several times before the closer comes
+    repeated: Milestone | None = None  # may be passed several times before the closer comes
+    again: Again | None = None  # why, and how often
 
 
 Future = tuple[Stage, ...]
@@ -52,27 +52,17 @@ class Waypoint:
         """Every event that still pays on some way."""
         stages = [stage for future in self.place for stage in future]
         events = {event for stage in stages for event in (stage.closer, *(b.event for b in stage.besides))}
-        return frozenset(events | {stage.again.event for stage in stages if stage.again})
+        return frozenset(events | {stage.repeated.event for stage in stages if stage.repeated})
 
 
-def find_again(way: Way, vocabulary: Vocabulary, settled: frozenset[str] = frozenset()) -> int | None:
-    """The place of the last milestone that may be passed again before the next comes; `settled`: in play it never was."""
-    places = way.fixed
-    for place in reversed(places[:-1]):
-        event = way.skeleton[place]
-        if happens_again(event, vocabulary) and event not in settled:
-            return place
-    return None
-
-
-def stages_of(way: Way, again: int | None) -> Future:
+def stages_of(way: Way, again: Again | None) -> Future:
     """With a stretch that may be done again, the first stage holds all of it."""
     if again is None:
         return tuple(Stage(link.event, link.stories, link.besides) for link in way.links(way.fixed))
-    first, closer, *later = way.links([place for place in way.fixed if place >= again])
+    first, closer, *later = way.links([place for place in way.fixed if place >= again.place])
     events = {first.event, *(beside.event for beside in first.besides)}
     besides = (*first.besides, *(beside for beside in closer.besides if beside.event not in events))
-    start = Stage(closer.event, closer.stories, besides, replace(first, besides=()))
+    start = Stage(closer.event, closer.stories, besides, replace(first, besides=()), again)
     return (start, *(Stage(link.event, link.stories, link.besides) for link in later))
 
 

@@ -74,6 +74,12 @@ class Way:
         return self.skeleton[k] not in self.lasting and again >= self._least
 
     @property
+    def events(self) -> tuple[str, ...]:
+        """Milestones and what comes besides, in order."""
+        links = self.links(self.fixed)
+        return tuple(dict.fromkeys(e for link in links for e in (*(b.event for b in link.besides), link.event)))
+
+    @property
     def _least(self) -> float:
         """Of the stories, how many must have an event for it to be part of the task."""
         return min(len(self.sequences), max(2, SOMETIMES * len(self.sequences)))

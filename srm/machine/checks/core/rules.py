@@ -20,6 +20,7 @@ from srm.machine.checks.core.facts import Facts, counter_facts, reachable
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, fraction_text
 from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
+from srm.machine.dense import is_running
 from srm.machine.model import Rule
 
 MOST_CLASHES = 20  # that are listed; of n rules that overlap there are n^2 / 2, each with an example to be found
@@ -163,7 +164,9 @@ def _nodes(subject: Subject, living: Living) -> Iterator[Finding]:
     for node in unreached:
         yield Finding("warning", "nodes", f"node {node.name}", "no rules lead here from the start")
     accepting = [node.name for node in subject.machine.nodes if node.accepting]
-    if not accepting:
+    if not accepting and is_running(subject.machine):
+        yield Finding("note", "nodes", "", "no node is accepting: every step may be paid, as long as an episode lasts")
+    elif not accepting:
         yield Finding("warning", "nodes", "", "no node is accepting; write `accept NAME` for where the task is done")
     elif not living.reached & set(accepting):
         yield Finding("error", "nodes", "", f"no accepting node can be reached ({', '.join(accepting)})")

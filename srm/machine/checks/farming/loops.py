@@ -21,6 +21,7 @@ from srm.machine.checks.farming.bounds import describe_bound, largest_total, rou
 from srm.machine.checks.farming.gain import Loop, Recurring, can_gain, gains_as_it_goes, may_be_repaid, wears_out
 from srm.machine.checks.farming.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
 from srm.machine.checks.farming.rounds import for_ever
+from srm.machine.dense import is_running
 
 MOST_COMPANIONS = 20  # loops tried beside one that cannot be repeated alone
 MOST_LISTED = 20  # loops of a group of nodes
@@ -38,6 +39,12 @@ def check_farming(subject: Subject, prover: Prover, living: Living) -> Iterator[
     safe = True
     for ground in find_grounds(subject, prover, living):
         findings = [ground] if isinstance(ground, Finding) else list(ground.findings())
+        if isinstance(ground, Ground) and ground.runs:
+            safe = False
+            message = (
+                "every step may be paid, by design, so that is no farming; what an episode can earn is asked below"
+            )
+            findings.append(Finding("note", "farming", place_of(nodes_of(ground.moves)), message))
         safe = safe and all(finding.severity == "note" for finding in findings)
         yield from findings
     if safe:
@@ -87,7 +94,16 @@ class Ground:
     def paying_loops(self) -> tuple[Loop, ...]:
         """The loops that are paid for, at once or by hindsight; those with the most paid moves come first."""
         ordered = sorted(self.loops, key=lambda loop: (-loop.paid, len(loop.moves)))
-        return tuple(loop for loop in ordered if loop.paid or self._may_be_repaid(loop))
+        return tuple(loop for loop in ordered if (loop.paid or self._may_be_repaid(loop)) and not self._runs_on(loop))
+
+    @property
+    def runs(self) -> bool:
+        """Whether some loop here is what a running reward pays."""
+        return any(map(self._runs_on, self.loops))
+
+    def _runs_on(self, loop: Loop) -> bool:
+        """A step at which nothing has to happen, of a machine that is never done: its reward is paid at every step, by design."""
+        return is_running(self.subject.machine) and bool(loop.paid) and not any(m.letter.events for m in loop.moves)
 
     def findings(self) -> Iterator[Finding]:
         # Loops that look the same to a reader are judged together

@@ -37,8 +37,10 @@ _KINDS = {"whole numbers": "iu", "numbers": "f", "yes or no": "b"}
 
 def _expect(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...], kind: str) -> None:
     """Refuse an array of another rank, size (None: any) or kind of number."""
-    if isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in _KINDS[kind]:
-        return  # at once: a wrapper reads events at every step
+    if isinstance(array, np.ndarray) and array.dtype.kind in _KINDS[kind] and array.ndim == len(shape):
+        have = array.shape
+        if have == shape or (shape[-1] is None and have[:-1] == shape[:-1]):
+            return  # at once: a wrapper reads events at every step
     if not isinstance(array, np.ndarray) or array.dtype.kind not in _KINDS[kind]:
         kind_of = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise TrajectoryError(f"{name}: {kind_of}, expected an array of {kind}")
@@ -46,11 +48,6 @@ def _expect(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...], k
     if not fits:
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
         raise TrajectoryError(f"{name}: shape {list(array.shape)}, expected [{wanted}]")
-
-
-def _last(array: npt.NDArray[Any], axes: int) -> int | None:
-    """The size of the last axis, which may be any; None: the array has other axes."""
-    return array.shape[-1] if isinstance(array, np.ndarray) and array.ndim == axes else None
 
 
 def _expect_length(name: str, array: npt.NDArray[Any], *leading: int) -> None:
@@ -104,8 +101,8 @@ class Events:
         _expect("event", self.event, (count,), "whole numbers")
         if count and self.event.min() < 0:
             raise TrajectoryError(f"event: {self.event.min()}, expected an index of a word")
-        _expect("attributes", self.attributes, (count, _last(self.attributes, 2)), "whole numbers")
-        _expect("signals", self.signals, (self.steps, self.envs, _last(self.signals, 3)), "numbers")
+        _expect("attributes", self.attributes, (count, None), "whole numbers")
+        _expect("signals", self.signals, (self.steps, self.envs, None), "numbers")
         if np.count_nonzero(np.isfinite(self.signals)) < self.signals.size:
             step, env, signal = np.argwhere(~np.isfinite(self.signals))[0]
             reading = f"signal {signal} reads {self.signals[step, env, signal]} at step {step} of env {env}"

@@ -202,6 +202,7 @@ def infer(
         **settings: Any flag of `srm infer`, such as `seed`, `count`, `constraint`, `frames` (of random play), `allow_farming`, or
             `posterior={"sweeps": 2000}`.
     """
+    from srm.domains.preferences import read_preferences
     from srm.infer.posterior.store import stored_draws, summary_of
     from srm.machine.checks.check import refuse_unfit
     from srm.machine.model import held_to
@@ -225,7 +226,8 @@ def infer(
     folder = None if out is None else Path(out)
     if folder is not None:
         refuse_taken(folder, resumable=False)
-    inputs = Inputs(resolved, opened, constraint, demos)
+    answers = None if config.preferences is None else read_preferences(config.preferences, resolved)
+    inputs = Inputs(resolved, opened, constraint, demos, answers)
     posterior = infer_holes(config, inputs)
     if folder is not None:
         from srm.report.run.inference import write_posterior_report

@@ -1,7 +1,7 @@
 """Counterfactual experience and shaping against `pyrewardmachines`, on its Letter World: `python -m benchmarks.counterfactual`.
 
-A corridor of 3 x 7 cells: A stands on the left and turns, with probability 0.1 at each visit, into B; C stands on the right. Wanted: as
-many Cs as there were As, and one more. One tabular Q-learner, with one budget, learns from what each tool makes of a step:
+3 x 7 cells: A stands on the left and turns, with probability 0.5 at each visit, into B; then C stands on the right. Wanted: as many Cs
+as there were As, and one more. One tabular Q-learner, with one budget, learns from what each tool makes of a step:
 
     alone             the step itself
     counterfactual    the same step at every state of the machine and every count up to 5
@@ -31,7 +31,7 @@ from srm.evaluate.wrappers import SymbolicReward
 from srm.machine.language.parse import parse
 
 ROWS, COLUMNS, START, LEFT_CELL, RIGHT_CELL = 3, 7, (1, 3), (1, 1), (1, 5)
-MOST_COUNT, LONGEST, BUDGET, WINDOW, GOAL = 5, 200, 200_000, 50, 0.9
+MOST_COUNT, LONGEST, BUDGET, WINDOW, GOAL = 5, 100, 200_000, 50, 0.9
 RATE, DISCOUNT, CURIOSITY = 0.1, 0.99, 0.1
 SEEDS = range(100, 105)
 
@@ -55,7 +55,7 @@ class Letters(gymnasium.Env[Any, Any]):
         row, column = self.cell
         self.cell = min(max(row + down, 0), ROWS - 1), min(max(column + right, 0), COLUMNS - 1)
         if not self.turned and self.cell == LEFT_CELL:
-            self.turned = int(self.np_random.random() < 0.1)
+            self.turned = int(self.np_random.random() < 0.5)
         return self._seen(), 0.0, False, False, {}
 
     def _seen(self) -> np.ndarray:
@@ -79,7 +79,7 @@ def see_b(after: Any) -> Any:
 
 @words.event
 def see_c(after: Any) -> Any:
-    return (after[..., 1] == RIGHT_CELL[0]) & (after[..., 2] == RIGHT_CELL[1])
+    return (after[..., 0] == 1) & (after[..., 1] == RIGHT_CELL[0]) & (after[..., 2] == RIGHT_CELL[1])
 
 
 MACHINE = """
@@ -204,7 +204,7 @@ def _their_product(seed: int) -> Any:
 
         @LabellingFunction.event
         def right(self, obs: Any, action: Any, next_obs: Any) -> Symbol | None:
-            return Symbol.C if tuple(next_obs[1:3]) == RIGHT_CELL else None
+            return Symbol.C if next_obs[0] and tuple(next_obs[1:3]) == RIGHT_CELL else None
 
     class Product(CrossProduct):
         def _get_obs(self, ground_obs: Any, u: int, c: tuple[int, ...]) -> np.ndarray:

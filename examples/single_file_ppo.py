@@ -16,12 +16,12 @@ from torch import nn
 from torch.distributions import Categorical
 
 import srm  # machine
-from examples.mountain_car import TASK  # machine
+from examples.acrobot import TASK  # machine
 
 
 @dataclass
 class Args:
-    env_id: str = "ScaledMountainCar-v0"
+    env_id: str = "Acrobot-v1"
     """the environment"""
     machine: bool = True
     """whether the machine pays, or the task itself"""
@@ -79,8 +79,8 @@ def main(args: Args) -> list[float]:
     vector = {"autoreset_mode": AutoresetMode.SAME_STEP}
     envs = gym.make_vec(args.env_id, args.num_envs, vectorization_mode="sync", vector_kwargs=vector)
     if args.machine:  # machine
-        machine, reader = srm.load("examples/mountain_car.srm", TASK), TASK.event_reader()  # machine
-        values = {"flag": 1.0, "enough": 0.5, "progress": 0.0, "time": -0.01}  # machine
+        machine, reader = srm.load("examples/acrobot.srm", TASK), TASK.event_reader()  # machine
+        values = {"line": 1.0, "half": 0.0, "early": -0.02, "late": -0.01}  # machine
         envs = srm.SymbolicRewardVector(envs, machine, reader, values)  # machine
     agent = Agent(envs)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)

@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
     axes[1, 0].legend()
     figure.savefig("docs/pictures/learners.png", dpi=110)
     with Path("results/learners.csv").open("w", newline="", encoding="utf-8") as handle:
-        csv.writer(handle).writerows([("run", "seed", "steps", "return"), *rows])
+        csv.writer(handle, lineterminator="\n").writerows([("run", "seed", "steps", "return"), *rows])
 
 
 if __name__ == "__main__":

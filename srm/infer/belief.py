@@ -13,6 +13,8 @@ from srm.infer.project import Floats
 from srm.machine.model import Machine
 from srm.trajectory import Rollout
 
+LogProb = np.ndarray | None  # [T, B]; None: the policy draws no actions
+
 
 @dataclass(frozen=True, eq=False)
 class Belief:

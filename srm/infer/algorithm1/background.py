@@ -22,7 +22,7 @@ import numpy as np
 from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
-from srm.infer.belief import PaysByBelief
+from srm.infer.belief import LogProb, PaysByBelief
 from srm.trajectory import Rollout
 
 PACKAGE = Path(__file__).parents[2] / "__init__.py"
@@ -39,7 +39,7 @@ work(int(sys.argv[1]))
 """
 
 
-def refuse_unknown(*log_probs: np.ndarray | None) -> None:
+def refuse_unknown(*log_probs: LogProb) -> None:
     """The discriminator of Algorithm 1 is made of them."""
     if any(log_prob is None for log_prob in log_probs):
         raise RunError(
@@ -58,12 +58,7 @@ class InlineInference(PaysByBelief):
         self._losses: dict[str, float] = {}
 
     def begin(
-        self,
-        index: int,
-        rollout: Rollout,
-        log_prob: np.ndarray | None,
-        demonstrated_log_prob: np.ndarray | None,
-        effort: int,
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
         refuse_unknown(log_prob, demonstrated_log_prob)
         assert self.payer.residual is not None
@@ -107,12 +102,7 @@ class BackgroundInference(PaysByBelief):
             raise
 
     def begin(
-        self,
-        index: int,
-        rollout: Rollout,
-        log_prob: np.ndarray | None,
-        demonstrated_log_prob: np.ndarray | None,
-        effort: int,
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
         refuse_unknown(log_prob, demonstrated_log_prob)
         self._send(("learn", index, rollout, self.payer.events, log_prob, demonstrated_log_prob, effort))

@@ -22,7 +22,7 @@ import numpy as np
 
 from srm.evaluate.payer import OpenPayer
 from srm.infer.algorithm1.concretizer import ConcretizerConfig
-from srm.infer.belief import Belief
+from srm.infer.belief import Belief, LogProb
 from srm.rl.loop import Round
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Rollout
@@ -116,12 +116,7 @@ class Holes(Protocol):
     def pay_again(self) -> np.ndarray: ...
 
     def begin(
-        self,
-        index: int,
-        rollout: Rollout,
-        log_prob: np.ndarray | None,
-        demonstrated_log_prob: np.ndarray | None,
-        effort: int,
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None: ...
 
     def finish(self) -> dict[str, float]:

@@ -91,6 +91,20 @@ def test_weights_of_new_answers_narrow_what_is_shown(quick: Served) -> None:
     assert sum(after) < sum(widths)
 
 
+def test_holes_without_a_value_get_the_one_that_demonstrations_suggest(browser: Any, quick: Served) -> None:
+    quick.studio.infer = True
+    with opened(browser, quick.address) as look:
+        look.page.click("#tab-edit")
+        look.page.wait_for_selector("#edit-verdict:not(:empty)")
+        for _ in range(100):
+            if look.page.locator(".slider input[type=number]").nth(0).input_value() == "0.7":
+                break
+            look.page.wait_for_timeout(50)
+        else:
+            raise AssertionError("the value stays as it was")
+        assert look.complaints == []
+
+
 def test_the_sampler_draws_from_the_demonstrations(served: Served) -> None:
     first = served.ask("pair")
     assert {hole["name"] for hole in first["holes"]} == {"goal", "unlock", "close", "pick", "drop"}

@@ -50,7 +50,7 @@ class InfoSource:
 class MemorySource:
     """A number that an episode remembers of another word."""
 
-    kind: Literal["running_max", "steps_since"]
+    kind: Literal["running_max", "steps_since", "change"]
     of: str
 
 
@@ -110,6 +110,17 @@ class WrittenVocabulary:
         of = self._known(event, self._events, "event")
         name = self._new_name(name or f"since_{of}")
         self._signals[name] = symbols.Signal(name, f"steps since {of}", low=0), MemorySource("steps_since", of)
+        return name
+
+    def change(self, signal: Word, name: str | None = None) -> str:
+        """A signal: by how much another one changed in the step, 0 in an episode's first. Changes add up to what the other one's range allows, so
+        paying for them cannot be farmed. Returns its name, `change_SIGNAL` unless given."""
+        of = self._known(signal, self._signals, "signal")
+        name, known = self._new_name(name or f"change_{of}"), self._signals[of][0]
+        width = None if known.low is None or known.high is None else known.high - known.low
+        low = None if width is None else -width
+        change = symbols.Signal(name, f"by how much {of} changed in this step", low, width, change_of=of)
+        self._signals[name] = change, MemorySource("change", of)
         return name
 
     # Facts
@@ -276,12 +287,13 @@ class WordReader:
         fresh, column = rollout.fresh()[:-1], 0
         for index, source in enumerate(self.sources):
             if isinstance(source, MemorySource):
-                if source.kind == "running_max":
-                    values = signals[..., self.vocabulary.signal_index[source.of]]
-                    read, memory[:, column] = running_max(values, fresh, memory[:, column])
-                else:
+                if source.kind == "steps_since":
                     events = happened[..., self.vocabulary.event_index[source.of]]
                     read, memory[:, column] = steps_since(events, fresh, memory[:, column])
+                else:
+                    follow = running_max if source.kind == "running_max" else changes
+                    values = signals[..., self.vocabulary.signal_index[source.of]]
+                    read, memory[:, column] = follow(values, fresh, memory[:, column])
                 column += 1
             elif isinstance(source, InfoSource):
                 read = self._of_info(source, rollout)
@@ -327,3 +339,10 @@ def steps_since(happened: Mask, fresh: Mask, last: np.ndarray) -> tuple[np.ndarr
         last = np.where(row, 0.0, np.where(fresh[t] | np.isnan(last), 0.0, last) + 1)
         since[t] = last
     return since, last
+
+
+def changes(values: np.ndarray, fresh: Mask, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much values [T, B] differ from those of the step before, 0 where an episode begins; as `running_max`."""
+    before = np.concatenate([last[None], values[:-1]])
+    before[fresh] = np.nan
+    return np.nan_to_num(values - before, nan=0.0), values[-1]

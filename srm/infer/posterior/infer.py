@@ -22,7 +22,7 @@ from srm.domains.terms import longest_episode
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.near import ENVS, NOISE, noisy_play
+from srm.infer.posterior.near import near_plays
 from srm.infer.posterior.peak import paying_point
 from srm.infer.posterior.preferences import ComparedEpisodes
 from srm.infer.posterior.prior import Floats, Prior
@@ -39,6 +39,7 @@ from srm.trajectory import Rollout, Trajectory
 
 Compared = tuple[Preferences, dict[ActionsFromSeed, Trajectory]]
 PRIOR_DRAWS = (8, 128)  # ensembles and walkers
+ENVS = 16  # of random play: few, so that episodes come to their ends
 RANDOM_FRAMES = 10_240  # of uniform random play: enough for every event that random play meets at all
 
 
@@ -147,12 +148,11 @@ def first_plays(
     if config.resolved(machine).likelihood != "averages":
         return [random_play(task, demonstrated, seed, frames)]
     whole = max(frames, ENVS * (longest_episode(task.env_id) or 0))  # so that every env ends an episode
-    near = [noisy_play(task, demonstrated, noise, seed, whole // ENVS) for noise in NOISE]
-    return [random_play(task, demonstrated, seed, whole), *near]
+    return [random_play(task, demonstrated, seed, whole), *near_plays(task, demonstrated, seed, whole // ENVS)]
 
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
-    """What somebody does who draws every action at random: in sixteen environments, so that episodes come to their ends."""
+    """What somebody does who draws every action at random."""
     envs = task.make_envs(ENVS, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))

@@ -180,7 +180,10 @@ class EpisodeMoments:
 @dataclass(frozen=True, eq=False)
 class AverageLikelihood:
     """Demonstrators earn more than each policy does on average: a Bradley-Terry model on the difference of two means, which are
-    known up to their standard error. The error is that of all episodes of both, since one demonstration alone shows no spread."""
+    known up to their standard error. The error is that of all episodes of both, since one demonstration alone shows no spread.
+
+    The strongest rival decides: all are compared with the same demonstrations, whose luck would otherwise count once for each.
+    """
 
     difference: Floats  # [R, H + 1] of the means
     variance: Floats  # [R, H + 1, H + 1] of that difference
@@ -208,11 +211,24 @@ class AverageLikelihood:
 
     def __call__(self, assignments: Floats) -> Floats:
         """[K]."""
+        strongest: Floats = self.by_rival(assignments).min(axis=1)
+        return strongest
+
+    def by_rival(self, assignments: Floats) -> Floats:
+        """[K, R]."""
         units = np.pad(assignments, ((0, 0), (0, 1)), constant_values=1.0)
         gain = units @ self.difference.T  # [K, R]
         variance = np.einsum("ki,rij,kj->kr", units, self.variance, units)
         # A logistic function of a number that is known up to a normal error, on average over the error
-        return -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance)).sum(axis=1)
+        return -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance))
+
+    def mean(self, draws: Floats) -> Floats:
+        """The mean [H] of draws [S, H], as if every rival counted for itself: sharper than the draws, as a peak is. It lies inside whatever
+        convex set they lie in."""
+        every = self.by_rival(draws)
+        weight = np.exp(every.sum(axis=1) - every.min(axis=1))
+        average: Floats = weight @ draws / weight.sum()
+        return average
 
 
 def _log_sum_exp(x: Floats) -> Floats:

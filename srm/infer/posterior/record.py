@@ -96,6 +96,22 @@ class PressedAtom:
 
 
 @dataclass(frozen=True)
+class RatioRecord:
+    """A weight divided by the best known one: its 90 % interval. What a reward of terms fixes is ratios, not sizes."""
+
+    name: str
+    of: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _refuse_unnamed(self.name)
+        _refuse_unnamed(self.of)
+        if not self.low <= self.high:
+            raise SettingError("an interval is below 0")
+
+
+@dataclass(frozen=True)
 class PairRecord:
     """Two holes that trade off, with draws counted in cells: rows are of the second hole, the lowest first."""
 
@@ -143,6 +159,7 @@ class Summary:
     demonstrated_steps: int
     played_steps: int
     answers: int = 0  # about pairs of episodes
+    ratios: tuple[RatioRecord, ...] = ()  # of a reward of terms
 
     def __post_init__(self) -> None:
         names = [hole.name for hole in self.holes]

@@ -27,7 +27,6 @@ class Options:
 
     again: tuple[Again | None, ...]
     undo: bool = True  # what undoes a milestone costs
-    back: bool = True  # and leads back to where the milestone is waited for
 
 
 @dataclass(frozen=True)
@@ -165,11 +164,10 @@ class _Writer:
                     yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
         if waypoint.before is None:
             return
-        name, event = waypoint.before
+        _, event = waypoint.before
         for undoer in undoers(event, self.vocabulary):
             if undoer not in waypoint.ahead:
-                target = name if self.options.back else None
-                yield RulePlan(undoer, cost(event), target, f"undoes {event}, and nothing later needs it")
+                yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
 
 
 def _limit(beside: Beside) -> tuple[int | HolePlan, str]:
@@ -200,5 +198,5 @@ def _atoms(
             yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
     for rule in dict.fromkeys(rule for node in nodes for rule in node.rules if rule.hole.high <= 0):
         event = rule.hole.name.removeprefix("undo_")
-        if rule.target is not None or undoes_exactly(rule.event, event, vocabulary):
+        if undoes_exactly(rule.event, event, vocabulary):
             yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")

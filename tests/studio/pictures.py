@@ -13,11 +13,12 @@ from playwright.sync_api import sync_playwright
 from srm.domains.tasks import find_task
 from srm.seeding import stream
 from tests.conftest import BROWSERS, FLAGS
-from tests.report.sample import write_run
 from tests.studio.serving import opened, serving
 from tests.studio.test_play import KEYS
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+RUNS = tuple(f"doorkey/learn-ppo-cnn/seed{seed}" for seed in range(3))  # that were published
 TASK = find_task("doorkey")
 WIDTH = 1280
 
@@ -40,7 +41,8 @@ def main() -> None:
         path = next(filter(None, map(shutil.which, BROWSERS)))
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         os.chdir(folder)
-        write_run(Path("runs/doorkey-learn-seed3"), "doorkey")
+        for run in RUNS:
+            shutil.copytree(ROOT / "results" / run, Path("runs") / run)
         with serving(task="doorkey", infer=True) as served:
             served.studio._seeds = stream(4, "a picture")
             with opened(browser, served.address, WIDTH) as look:
@@ -60,7 +62,7 @@ def main() -> None:
                 look.page.wait_for_timeout(1500)
                 look.page.screenshot(path=PICTURES / "studio_compare.png")
                 look.page.click("#tab-watch")
-                look.page.click("#run-rows button:has-text('learn')")
+                look.page.click("#run-rows button:has-text('seed1')")
                 look.page.wait_for_selector("#run-curves svg")
                 look.page.wait_for_timeout(500)
                 look.page.screenshot(path=PICTURES / "studio_watch.png")

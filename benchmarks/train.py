@@ -171,8 +171,8 @@ class Sb3Worlds:
 
         class Vector(VecEnv):
             def __init__(self) -> None:
-                space = gymnasium.spaces.Box(0, 255, envs.observation_shape, np.uint8)
-                super().__init__(envs.count, space, gymnasium.spaces.Discrete(envs.actions))
+                space = gymnasium.spaces.Box(0, 255, envs.observation_space.shape, np.uint8)
+                super().__init__(envs.count, space, gymnasium.spaces.Discrete(envs.action_space.count))
 
             def reset(self) -> np.ndarray:
                 self.before = envs.reset()

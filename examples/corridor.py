@@ -12,9 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from srm.domains.base import Task
-from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
-from srm.trajectory import Events, Rollout
+import srm
 
 LENGTH, LIMIT = 6, 40
 LEFT, RIGHT, PRESS = range(3)
@@ -53,55 +51,40 @@ class Corridor(gymnasium.Env):
 gymnasium.register("Corridor-v0", entry_point=Corridor)
 
 
-# The words: two events and a signal, read for a whole rollout at once
+# The words: two events and a signal, each a function over arrays: before and after are observations [T, B, 2]
 
 
-WORDS = Vocabulary(
-    "corridor",
-    events=(
-        Event("light_lamp", "the switch is pressed and the lamp goes on"),
-        Event("reach_door", "the open door is reached"),
-    ),
-    signals=(Signal("distance", "how far the door is, 0 to 1"),),
-    balances=(Balance(("light_lamp",), most=1), Balance(("reach_door",), most=1)),
-)
+words = srm.Vocabulary("corridor")
 
 
-class CorridorWords:
-    """What happened, from the observations before and after each step."""
-
-    vocabulary = WORDS
-
-    def read(self, rollout: Rollout) -> Events:
-        before, after = rollout.observations[:-1], rollout.after()  # [T, B, 2]
-        lit = (before[..., 1] == 0) & (after[..., 1] == 1) & rollout.valid
-        door = (after[..., 0] == 1) & (after[..., 1] == 1) & rollout.valid
-        env, step, event = np.nonzero(np.stack([lit.T, door.T], axis=-1))  # sorted by env, step, event
-        return Events(
-            rollout.steps,
-            rollout.envs,
-            step.astype(np.int32),
-            env.astype(np.int32),
-            event.astype(np.int16),
-            np.zeros((len(step), 0), np.int32),
-            (1 - after[..., :1]).astype(np.float64),
-        )
+@words.event
+def light_lamp(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """the switch is pressed and the lamp goes on"""
+    return (before[..., 1] == 0) & (after[..., 1] == 1)
 
 
-# The expert: whoever can say which actions solve an environment that was just reset
+@words.event
+def reach_door(after: np.ndarray) -> np.ndarray:
+    """the open door is reached"""
+    return (after[..., 0] == 1) & (after[..., 1] == 1)
 
 
-def expert(env: Any) -> list[int]:
-    return [LEFT] * env.unwrapped.cell + [PRESS] + [RIGHT] * (LENGTH - 1)
+@words.signal(low=0, high=1)
+def distance(after: np.ndarray) -> np.ndarray:
+    """how far the door is"""
+    return 1 - after[..., 0]
 
 
-TASK = Task(
-    name="corridor",
-    meaning="light the lamp, then leave by the door",
-    env_id="Corridor-v0",
-    vocabulary=WORDS,
-    event_reader=CorridorWords,
-    machines=(),
-    expert=expert,
-    frames=200_000,
-)
+words.once(light_lamp)
+words.once(reach_door)
+
+
+# The expert: what to do, given an observation
+
+
+def walk(observation: np.ndarray) -> int:
+    where, lit = observation
+    return RIGHT if lit else LEFT if where > 0 else PRESS
+
+
+TASK = words.task("Corridor-v0", meaning="light the lamp, then leave by the door", expert=walk, frames=200_000)

@@ -31,7 +31,7 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, resume, train
+    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, record, resume, train
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -58,21 +58,38 @@ __all__ = [
     "TaskError",
     "TrajectoryError",
     "Vocabulary",
+    "audit",
     "check",
     "compare",
     "demonstrations",
     "evaluate",
+    "from_terms",
     "infer",
     "learn",
     "load",
     "propose",
+    "record",
     "resume",
     "train",
 ]
 
 _HOME = {
     **dict.fromkeys(
-        ("check", "compare", "demonstrations", "evaluate", "infer", "learn", "load", "propose", "resume", "train"),
+        (
+            "audit",
+            "check",
+            "compare",
+            "demonstrations",
+            "evaluate",
+            "from_terms",
+            "infer",
+            "learn",
+            "load",
+            "propose",
+            "record",
+            "resume",
+            "train",
+        ),
         "srm.api",
     ),
     "Demonstrations": "srm.trajectory",

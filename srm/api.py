@@ -19,14 +19,16 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from srm.domains.base import Task
+from srm.domains.base import Expert, Task
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
 from srm.errors import DemonstrationError, MachineError, SettingError, TaskError
+from srm.machine.dense import dense_rules
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from srm.evaluate.audit import Audit
     from srm.infer.propose.propose import Proposal
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
@@ -45,12 +47,12 @@ PROPOSED = "proposed"  # in place of a machine: one that is read from the demons
 
 
 def load(machine: Named, vocabulary: Vocabulary | Task | None = None) -> Machine:
-    """Reads a machine: an `.srm` file, or one of the library by its name. Loading executes nothing.
+    """Reads a machine: an `.srm` file, or one of the library by its name. Nothing in the file is executed.
 
     Args:
         machine: The path of a file, or a name such as `"doorkey"`.
         vocabulary: The vocabulary it is written in, or a task that has one. A machine that names a vocabulary which ships, such as
-            `words minigrid`, is checked against that.
+            `words minigrid`, or which an installed package adds, is checked against that.
     """
     return _with_words(machine, vocabulary)[0]
 
@@ -61,29 +63,32 @@ def check(
     *,
     constraint: str | None = None,
     against: Machine | Named | None = None,
+    horizon: int | None = None,
 ) -> Report:
     """Proves what can be proved about a machine, for every assignment that its constraint allows. Nothing is trained.
 
     Args:
         machine: A machine, its file, or its name in the library.
-        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships, unless given.
+        vocabulary: The vocabulary, or a task that has one; the one the machine names, where that ships or is installed, unless given.
         constraint: The name of the constraint to assume, or `"none"`; the first unless given.
         against: Another machine. The report then says whether both always pay the same, and nothing else.
+        horizon: How many steps an episode may last, for the question what it can earn; that of the task's environment, where Gymnasium
+            knows it, unless given.
     """
     from srm.machine.checks.check import compare as compare_machines
 
     checked, known = _with_words(machine, vocabulary)
     if against is None:
-        return checked.check(known, constraint)
+        return checked.check(known, constraint, horizon or _horizon(checked, vocabulary))
     return compare_machines(checked, _with_words(against, vocabulary)[0], known, constraint)
 
 
 def demonstrations(source: Task | Named, *, count: int | None = None, task: Task | str | None = None) -> Demonstrations:
-    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari.
+    """Reads demonstrations: those that ship with a task, those of a file, or a dataset of Minari. `record` makes new ones.
 
     Args:
-        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or a Minari
-            dataset, as `"namespace/name-v0"`, which needs `task`.
+        source: A task or its name, for those that ship with it; the path of a file that `srm demo` or the studio wrote; or, which needs
+            `task`, a `.json` or `.csv` file of seeds and actions, or a Minari dataset, as `"namespace/name-v0"`.
         count: Only the first so many.
         task: The task that they must show.
     """
@@ -93,6 +98,12 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
     if isinstance(source, Task):
         return _first(demos.load(demos.shipped(source), source), count)
     path = Path(source)
+    if path.suffix in (".json", ".csv"):
+        from srm.domains.scripts import import_script
+
+        if known is None:
+            raise TaskError(f"{source} holds seeds and actions; name the task they are of: task=...")
+        return _first(import_script(path, known), count)
     if path.exists() or path.suffix == ".npz":
         return _first(demos.load(path, known), count)
     if re.fullmatch(r".+/.+-v\d+", str(source)):
@@ -102,6 +113,32 @@ def demonstrations(source: Task | Named, *, count: int | None = None, task: Task
             raise TaskError(f"{source} is a Minari dataset; name the task it shows: task=...")
         return _first(import_minari(str(source), known), count)
     return demonstrations(_task(str(source)), count=count)
+
+
+def record(
+    task: Task | str,
+    count: int = 10,
+    *,
+    expert: Expert | None = None,
+    seed: int = 0,
+    noise: float = 0.0,
+) -> Demonstrations:
+    """Records demonstrations: whole episodes in which an expert succeeds.
+
+    Args:
+        task: Where it shows how it is done.
+        count: How many episodes.
+        expert: A function `plan(env)`, `act(observation)` or `act(env, observation)`, or a class that is made anew for every episode; the task's own
+            unless given.
+        seed: Decides the environments.
+        noise: Share of the actions that are random, of an expert that acts step by step. Episodes that fail are left out.
+    """
+    from srm.domains.record import record as record_episodes
+    from srm.evaluate.success import solved
+
+    chosen = _task(task)
+    shown = chosen if expert is None else replace(chosen, expert=expert)
+    return record_episodes(shown, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
 
 
 # Inference
@@ -127,6 +164,7 @@ def infer(
         **settings: Any flag of `srm infer`, such as `seed`, `count`, `constraint`, `frames` (of random play), `allow_farming`, or
             `posterior={"sweeps": 2000}`.
     """
+    from srm.domains.preferences import read_preferences
     from srm.infer.posterior.store import stored_draws, summary_of
     from srm.machine.checks.check import refuse_unfit
     from srm.machine.model import held_to
@@ -150,7 +188,8 @@ def infer(
     folder = None if out is None else Path(out)
     if folder is not None:
         refuse_taken(folder, resumable=False)
-    inputs = Inputs(resolved, opened, constraint, demos)
+    answers = None if config.preferences is None else read_preferences(config.preferences, resolved)
+    inputs = Inputs(resolved, opened, constraint, demos, answers)
     posterior = infer_holes(config, inputs)
     if folder is not None:
         from srm.report.run.inference import write_posterior_report
@@ -188,6 +227,71 @@ def propose(
     settings |= {"task": _config_name(resolved, task), "seed": seed, "play": [_folder(run) for run in play]}
     config = configured(Proposing, settings, "srm.propose")
     return propose_for(resolved, _demos(resolved, demonstrations, count), config.play, seed, config.frames)
+
+
+# Rewards that are sums of terms
+
+
+def from_terms(
+    env: Task | str,
+    terms: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    out: Named | None = None,
+    frames: int = 10_240,
+    seed: int = 0,
+) -> Machine:
+    """Makes a machine whose pay is a sum of terms, each times a hole, from what the terms read in random play.
+
+    Args:
+        env: An environment that Gymnasium knows, whose terms are numbers of `info`; or a task, whose terms are signals of its words.
+        terms: Keys of `info`, or signals. Unless given, the keys whose names contain reward, cost, penalty or bonus (or all), and all
+            signals.
+        name: Of the machine; that of the environment or of the task unless given.
+        out: A file to write, with what the terms read as comments; nothing is written unless given.
+        frames: Steps of random play.
+        seed: Of environments and actions.
+    """
+    from srm.domains.terms import commented
+    from srm.domains.terms import from_terms as machine_from_terms
+
+    if not isinstance(env, Task) and ":" in env:
+        env = find_task(env)
+    machine, play = machine_from_terms(env, tuple(terms), name=name, frames=frames, seed=seed)
+    if out is not None:
+        Path(out).write_text(commented(machine, play), encoding="utf-8")
+    return machine
+
+
+def audit(
+    subject: Demonstrations | RunResult | Task | Named,
+    machine: Machine | Named | None = None,
+    *,
+    task: Task | str | None = None,
+    info: Sequence[str] = (),
+    frames: int = 10_240,
+    seed: int = 0,
+) -> Audit:
+    """Counts which term of a reward dominates on given play, what is paid while the task's return stands still, and loops that pay.
+
+    Args:
+        subject: An environment or a task (random play), a run or its folder (its policy plays), or demonstrations or their file.
+        machine: The reward, a machine with values; that of the run, or the environment's own terms in `info`, unless given.
+        task: The task of the run, the demonstrations or the machine, if it is one of your own.
+        info: Without a machine: the keys of `info` that are terms.
+        frames: Steps of random play, or of the policy.
+        seed: Of environments and actions.
+    """
+    from srm.results import RunResult
+    from srm.runs.audit import AuditSettings
+    from srm.runs.audit import audit as audit_play
+
+    known = task
+    if isinstance(subject, RunResult):
+        known, subject = task or subject.task, subject.folder
+    named = str(subject) if isinstance(subject, Path) else subject
+    reward = str(machine) if isinstance(machine, Path) else machine
+    return audit_play(AuditSettings(named, reward, known, tuple(info), frames, seed))
 
 
 # Runs
@@ -231,7 +335,7 @@ def learn(
     settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
     config = configured(Learning, settings, "srm.learn")
     given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count))
-    parts = (config.task, named or "learn", config.learning.learner, config.learning.net)
+    parts = (config.task, named or "learn", *config.learning.names)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 
@@ -273,7 +377,7 @@ def train(
     if demonstrations is not None and not config.from_demonstrations:
         raise SettingError("demonstrations would change nothing: they need reward gail or gan_gcl, or learner bc")
     demos = _demos(resolved, demonstrations, config.count) if config.from_demonstrations else None
-    parts = (config.task, Path(named).stem, config.learning.learner, config.learning.net)
+    parts = (config.task, Path(named).stem, *config.learning.names)
     given = Given(resolved, given_machine, demos)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
@@ -405,14 +509,24 @@ def _config_name(task: Task, given: Task | str) -> str:
 
 def _with_words(machine: Machine | Named, vocabulary: Vocabulary | Task | None) -> tuple[Machine, Vocabulary | None]:
     """A machine, checked against its vocabulary where that is known."""
-    given = vocabulary.vocabulary if isinstance(vocabulary, Task) else vocabulary
+    given = getattr(vocabulary, "vocabulary", vocabulary)  # of a task, or of words written as functions
     if not isinstance(given, Vocabulary | None):
         raise SettingError(f"vocabulary: {given!r}, expected a Vocabulary, or a Task that has one")
     if isinstance(machine, Machine):
-        return machine, given or VOCABULARIES.get(machine.words or "")
+        return machine, given or machine.own_vocabulary
     read = find_machine(machine)
-    known = given or VOCABULARIES.get(read.words or "")
+    known = given or read.own_vocabulary
     return (read if known is None else find_machine(machine, {known.name: known})), known
+
+
+def _horizon(machine: Machine, given: Vocabulary | Task | None) -> int | None:
+    """After how many steps Gymnasium ends an episode, where that matters and an environment is known."""
+    env_id = given.env_id if isinstance(given, Task) else machine.info.env_id if machine.info else None
+    if env_id is None or not any(dense_rules(machine)):
+        return None
+    from srm.domains.terms import longest_episode
+
+    return longest_episode(env_id)
 
 
 def _machine(task: Task, machine: Machine | Named | None) -> tuple[Machine, str | None]:
@@ -436,7 +550,7 @@ def _demos(task: Task, given: Demonstrations | Named | None, count: int | None) 
 
     if not isinstance(given, Demonstrations):
         return _first(demos.load(demos.shipped(task) if given is None else demos.find_file(Path(given)), task), count)
-    if given.task != task.name:
+    if not demos.shows(given, task):
         raise DemonstrationError(f"the demonstrations show the task {given.task}, not {task.name}")
     return _first(given, count)
 

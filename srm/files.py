@@ -1,25 +1,29 @@
-"""Files in folders that others may have filled: written whole or not at all, and never through a link that somebody put there; JSON
-is read within limits.
+"""Files in folders that others may have filled: written whole or not at all, and never through a link that somebody put there; read
+within limits, if they are files at all.
 
 A folder of a run is handed from one person to another. A link in it, at a name that is about to be written, would have the
-program overwrite whatever the link points to.
+program overwrite whatever the link points to; a pipe, a device or a file with a hole of a terabyte, at a name that is about to be
+read, would have it wait for ever or fill the memory. Nothing else in the package opens a file to read it (tests/test_layers.py).
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from srm.errors import RunError
 
-MOST_JSON = 1 << 26  # bytes
+MOST_JSON = MOST_LOG = 1 << 26  # bytes; a log of so many has 200,000 rounds
+MOST_WEIGHTS = 1 << 29  # of which there are two copies for a moment
 DEEPEST = 24  # lists and objects within each other, which is far more than a run writes
 
 
@@ -62,11 +66,43 @@ def refuse_link_outside(path: Path, folder: Path) -> None:
         )
 
 
+@contextmanager
+def opened(path: str | Path, most: int) -> Iterator[IO[bytes]]:
+    """A file to be read; ValueError, in one line, if it is longer than so many bytes, or no file. OSError as ever."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without waiting, were it a pipe
+    try:
+        about = os.fstat(handle)
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(about.st_mode) and not _is_named_pipe_of_shell(path):
+            raise ValueError("it is a pipe or a device, not a file")
+        if about.st_size > most:
+            raise ValueError(f"it is longer than {most >> 20} MB")
+        os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    with open(handle, "rb") as file:
+        yield file
+
+
+def _is_named_pipe_of_shell(path: str | Path) -> bool:
+    """/dev/stdin, and /dev/fd/63 that `<(command)` stands for; a link to them in a folder is not meant."""
+    return os.path.abspath(path).startswith(("/dev/stdin", "/dev/fd/"))
+
+
+def read_whole(path: str | Path, most: int) -> bytes:
+    """All of a file, within the limits of `opened`."""
+    with opened(path, most) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it is longer than {most >> 20} MB")
+    return content
+
+
 def read_json(path: Path) -> Any:
     """What a file holds; ValueError, in one line, for what no file of ours does."""
-    with path.open("rb") as file:
-        content = file.read(MOST_JSON + 1)
-    return parse_json(content)
+    return parse_json(read_whole(path, MOST_JSON))
 
 
 def parse_json(content: bytes | str) -> Any:

@@ -19,9 +19,11 @@ from srm.infer.posterior.record import HoleRecord, Summary
 from srm.infer.posterior.store import StoredDraws, read_draws, to_arviz
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
-from srm.report.run.read import SAMPLED, Columns, read_json, read_log, shown_config
+from srm.report.run.read import shown_config
 from srm.runs.folder import DEMONSTRATIONS, DRAWS, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, read_config
 from srm.runs.given import resume_call
+from srm.runs.log import Columns, read_log
+from srm.runs.records import SAMPLED, read_record
 
 if TYPE_CHECKING:
     from srm.domains.base import Task
@@ -111,7 +113,7 @@ class RunResult:
     @property
     def summary(self) -> Mapping[str, Any] | None:
         """How it ended: return, success, frames, seconds. None: it has not ended; `srm.resume` goes on with it."""
-        return read_json(self.folder / SUMMARY)
+        return read_record(self.folder / SUMMARY)
 
     @property
     def log(self) -> Columns:
@@ -136,7 +138,7 @@ class RunResult:
         """None: nothing was inferred, or in a way that leaves no draws. `machine` has values and spreads all the same."""
         from srm.report.run.summary import read_summary, refuse_other_machine
 
-        known = read_json(self.folder / POSTERIOR)
+        known = read_record(self.folder / POSTERIOR)
         if known is None or known.get("kind") != SAMPLED:
             return None
         summary, machine = read_summary(self.folder / POSTERIOR), load(self.folder / LEARNT)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from srm.errors import SettingError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+C = TypeVar("C", bound="DataclassInstance")
 
 
 def number_of(word: str) -> float:
@@ -26,6 +31,39 @@ def whole(word: str) -> int:
     if not number.is_integer():
         raise ValueError(f"{word} is no whole number")
     return int(number)
+
+
+class UsualInt(int):
+    """A default that has another value for some kinds of task. A flag, or a keyword of Python, gives a plain number in its place."""
+
+    instead: Mapping[str, Any]
+
+
+class UsualFloat(float):
+    """The same of a number that need not be whole."""
+
+    instead: Mapping[str, Any]
+
+
+N = TypeVar("N", int, float)
+
+
+def usual(value: N, **instead: Any) -> N:
+    """The default of a setting, `value`, and what it is `instead` for the kinds of task so named."""
+    default: Any = UsualInt(value) if isinstance(value, int) else UsualFloat(value)
+    default.instead = instead
+    return default
+
+
+def settled(config: C, kinds: Collection[str]) -> C:
+    """The config with every default as it is for these kinds of task, the first that a default knows."""
+    changes = {}
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if isinstance(value, UsualInt | UsualFloat):
+            plain = int(value) if isinstance(value, int) else float(value)
+            changes[field.name] = next((value.instead[kind] for kind in kinds if kind in value.instead), plain)
+    return replace(config, **changes)
 
 
 @dataclass(frozen=True)

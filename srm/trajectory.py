@@ -1,10 +1,13 @@
 """What was observed, done and had happened: the arrays that every later part reads and none checks again.
 
-    T  steps        B  envs        N  occurrences of events        F  final observations        P  numbers of a pose
+    T  steps   B  envs   A  numbers of an action   N  occurrences of events   F  final observations   P  numbers of a pose
 
 A `Rollout` is T steps of B envs with episodes cut anywhere; a `Trajectory` is one whole episode; `Events` are what an
 event reader reads in a rollout. `as_rollout` lays trajectories side by side, so that whoever takes a rollout takes
 demonstrations too.
+
+Actions are those that the environment took, one whole number each, [T, B], or A numbers each, [T, B, A]: whole ones (several choices)
+or floats (`srm.domains.spaces`). An observation may be a structured array, with a field for each part of a dictionary.
 
 Some envs spend a step on resetting (its action is ignored, its reward is 0, the observation after it is the first of the new
 episode). Such steps, and the padding of `as_rollout`, are not `valid`: nobody trains on them, counts them or shows them
@@ -14,7 +17,7 @@ the true last observation is kept among the finals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +27,7 @@ import numpy.typing as npt
 from srm.errors import TrajectoryError
 
 Observations = npt.NDArray[Any]  # the environment's own type: uint8 for MiniGrid, float32 for a continuous observation
+Actions = npt.NDArray[Any]  # int64, or float32 where they are numbers within bounds
 Numbers = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
@@ -46,6 +50,30 @@ def _expect_length(name: str, array: npt.NDArray[Any], *leading: int) -> None:
     if not isinstance(array, np.ndarray) or array.shape[: len(leading)] != leading:
         shape = list(array.shape) if isinstance(array, np.ndarray) else type(array).__name__
         raise TrajectoryError(f"{name}: {shape}, expected [{', '.join(map(str, leading))}, ...]")
+
+
+def _expect_actions(actions: Actions, axes: int) -> None:
+    """[...] whole numbers of `axes` axes, or with one axis more of either kind of number."""
+    kind = "numbers" if isinstance(actions, np.ndarray) and actions.dtype.kind == "f" else "whole numbers"
+    several = isinstance(actions, np.ndarray) and actions.ndim == axes + 1
+    _expect("actions", actions, (None,) * (axes + several), "whole numbers" if not several else kind)
+    if several and actions.shape[-1] == 0:
+        raise TrajectoryError("actions: shape [..., 0], expected at least one number each")
+    if kind == "numbers":
+        _expect_finite("actions", actions)
+
+
+def plain_arrays(observations: Observations) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Every array of observations by the name of its field; one without a name where they have no fields."""
+    names = observations.dtype.names
+    yield from [("", observations)] if names is None else ((name, observations[name]) for name in names)
+
+
+def _expect_finite(name: str, array: npt.NDArray[Any]) -> None:
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    place = np.argwhere(~np.isfinite(array))[0].tolist()
+    raise TrajectoryError(f"{name}: {array[tuple(place)]} at {place}, expected finite numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +116,7 @@ class Rollout:
     """T steps of B envs played side by side."""
 
     observations: Observations  # [T+1, B, ...]  before each step, and after the last
-    actions: npt.NDArray[np.int64]  # [T, B]
+    actions: Actions  # [T, B], or [T, B, A]
     poses: Numbers  # [T+1, B, P] int16; MiniGrid: x, y, direction of the agent
     task_reward: npt.NDArray[np.float32]  # [T, B]
     terminated: Mask  # [T, B]  the task ended the episode at this step
@@ -105,8 +133,8 @@ class Rollout:
     info: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _expect("actions", self.actions, (None, None), "whole numbers")
-        steps, envs = self.actions.shape
+        _expect_actions(self.actions, 2)
+        steps, envs = self.actions.shape[:2]
         _expect_length("observations", self.observations, steps + 1, envs)
         _expect("poses", self.poses, (steps + 1, envs, None), "whole numbers")
         _expect("task_reward", self.task_reward, (steps, envs), "numbers")
@@ -179,14 +207,14 @@ class Trajectory:
     """One whole episode: T actions between T + 1 observations."""
 
     observations: Observations  # [T+1, ...]
-    actions: npt.NDArray[np.int64]  # [T]
+    actions: Actions  # [T], or [T, A]
     poses: Numbers  # [T+1, P] int16
     task_reward: npt.NDArray[np.float32]  # [T]
     terminated: bool  # False: time ran out
     info: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # [T] of each key, NaN where it has none
 
     def __post_init__(self) -> None:
-        _expect("actions", self.actions, (None,), "whole numbers")
+        _expect_actions(self.actions, 1)
         steps = len(self.actions)
         if steps == 0:
             raise TrajectoryError("actions: an episode has at least one step")
@@ -194,6 +222,8 @@ class Trajectory:
             raise TrajectoryError(f"observations: {len(self.observations)} for {steps} actions, expected {steps + 1}")
         _expect("poses", self.poses, (steps + 1, None), "whole numbers")
         _expect("task_reward", self.task_reward, (steps,), "numbers")
+        for name, array in plain_arrays(self.observations):
+            _expect_finite(f"observations {name}".rstrip(), array)
         for key, numbers in self.info.items():
             _expect(f"info {key}", numbers, (steps,), "numbers")
 
@@ -233,6 +263,14 @@ class Demonstrations:
                     f"demonstration {index}: observations {trajectory.observations.dtype} {list(trajectory.observations.shape[1:])}, "
                     f"those of the first are {first.observations.dtype} {list(first.observations.shape[1:])}"
                 )
+            if (trajectory.actions.dtype.kind, trajectory.actions.shape[1:]) != (
+                first.actions.dtype.kind,
+                first.actions.shape[1:],
+            ):
+                raise TrajectoryError(
+                    f"demonstration {index}: actions {trajectory.actions.dtype} {list(trajectory.actions.shape[1:])}, "
+                    f"those of the first are {first.actions.dtype} {list(first.actions.shape[1:])}"
+                )
 
     def __len__(self) -> int:
         return len(self.trajectories)
@@ -260,7 +298,8 @@ def as_rollout(trajectories: Sequence[Trajectory]) -> Rollout:
     steps = max(trajectory.steps for trajectory in trajectories)
     observations = np.zeros((steps + 1, envs, *first.observations.shape[1:]), first.observations.dtype)
     poses = np.zeros((steps + 1, envs, first.poses.shape[1]), first.poses.dtype)
-    actions = np.zeros((steps, envs), np.int64)
+    whole = first.actions.dtype.kind != "f"
+    actions = np.zeros((steps, envs, *first.actions.shape[1:]), np.int64 if whole else np.float32)
     task_reward = np.zeros((steps, envs), np.float32)
     terminated, truncated, valid = (np.zeros((steps, envs), np.bool_) for _ in range(3))
     info = {key: np.full((steps, envs), np.nan) for trajectory in trajectories for key in trajectory.info}
@@ -334,7 +373,7 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
     for name in ("final_env", "final_observations", "final_poses"):
         laid[name] = np.concatenate([getattr(r, name) for r, _ in finals])
     final_step = np.concatenate([r.final_step + offset for r, offset in finals]).astype(np.int32)
-    nothing = [np.full(rollout.actions.shape[:2], np.nan) for rollout in rollouts]
+    nothing = [np.full(rollout.valid.shape, np.nan) for rollout in rollouts]
     info = {
         key: np.concatenate([rollout.info.get(key, absent) for rollout, absent in zip(rollouts, nothing, strict=True)])
         for key in dict.fromkeys(key for rollout in rollouts for key in rollout.info)

@@ -33,7 +33,7 @@ machine, vocabulary = find_machine(task.machines[0]).opened(), task.event_reader
 check(machine, task.vocabulary)
 envs = task.make_envs(8, seed=0)
 observations, poses = envs.reset()
-actions = stream(0, "actions").integers(envs.actions, size=(64, 8))
+actions = stream(0, "actions").integers(envs.action_space.count, size=(64, 8))
 program, shown = Program(machine, task.vocabulary), choose(task, None, None)
 for rollout in (gather(observations, poses, actions, [envs.step(row) for row in actions]), as_rollout(shown.trajectories)):
     read_rollout(program, vocabulary, rollout)

@@ -17,9 +17,9 @@ from srm.domains.registry import MODULES as DOMAIN_MODULES
 ROOT = Path(srm.__file__).parent
 LAYERS = (
     "errors",
-    "seeding extension extras files interrupt settings",
+    "seeding extension extras files installed interrupt settings",
     "machine",
-    "trajectory",
+    "trajectory tensors",
     "domains",
     "evaluate",
     "rl",

@@ -44,13 +44,22 @@ VERBS = {
     "show": Verb("srm.cli.machine", "Show", "print a machine in the terminal"),
     "draw": Verb("srm.cli.machine", "Draw", "draw a machine as SVG, Mermaid and DOT"),
     "import": Verb("srm.cli.machine", "Import", "turn a machine of another tool into an .srm file"),
+    "terms": Verb("srm.cli.terms", "Terms", "write a machine of weighted terms, from an environment's info"),
     "words": Verb("srm.cli.task", "WordsOf", "list what a vocabulary can say"),
     "tasks": Verb("srm.cli.task", "Tasks", "list the tasks"),
     "demo": Verb("srm.cli.task", "Demo", "record demonstrations of a task with its expert"),
     "demo show": Verb("srm.cli.task", "DemoShow", "play a demonstration in the terminal, or draw it as GIF or PNG"),
-    "demo import": Verb("srm.cli.task", "DemoImport", "turn a Minari dataset into demonstrations", {"it": "minari"}),
+    "demo import": Verb(
+        "srm.cli.task",
+        "DemoImport",
+        "turn a file of seeds and actions, or a Minari dataset, into demonstrations",
+        {"a Minari dataset": "minari"},
+    ),
     "demo export": Verb("srm.cli.task", "DemoExport", "turn demonstrations into a Minari dataset", {"it": "minari"}),
     "propose": Verb("srm.cli.propose", "Propose", "propose a machine from demonstrations, proved before it is printed"),
+    "audit": Verb(
+        "srm.cli.terms", "AuditReward", "print which terms of a reward dominate on given play, and what it pays for"
+    ),
     "infer": Verb("srm.cli.infer", "Infer", "infer the holes of a machine from demonstrations, without training"),
     "learn": Verb(
         "srm.cli.learn",
@@ -72,6 +81,9 @@ VERBS = {
         {"--on ray": "ray"},
     ),
     "report": Verb("srm.cli.report", "WriteReport", "write the page of a run, or one that compares runs"),
+    "studio": Verb(
+        "srm.cli.studio", "OpenStudio", "open a page where you play, compare, edit and watch", {"it": "studio"}
+    ),
     "trace": Verb("srm.cli.trace", "ShowTrace", "print step by step what a machine pays for demonstrations, and why"),
 }
 

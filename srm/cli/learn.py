@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from srm.cli.boards import Boards
 from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
 from srm.errors import RunError
 from srm.interrupt import stop_on_interrupt
+from srm.machine.language.parse import load
 from srm.report.known import known_of
 from srm.report.progress import shown_progress
 from srm.report.run.learning import write_report
@@ -26,6 +26,7 @@ from srm.rl.threads import one_thread
 from srm.runs.folder import CHECK, LEARNT, POSTERIOR
 from srm.runs.learning_settings import Learning, learning_of
 from srm.runs.origin import envs_line
+from srm.runs.records import SAMPLED, read_record
 from srm.runs.run import Run
 
 
@@ -35,7 +36,7 @@ class Learn:
 
     learning: Annotated[Learning, tyro.conf.arg(name="")] = field(default_factory=Learning)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with a number if that is taken"""
+    """folder of the run; runs/TASK-MACHINE-LEARNER-NET-SEED unless given, with the net only if it was chosen, and with a number if that is taken"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
@@ -71,10 +72,10 @@ class Learn:
         print("writing what was learnt, and the report of it ...", file=sys.stderr)
         summary = run.finish()
         page = write_report(folder)
-        print((folder / LEARNT).read_text())
+        print(load(folder / LEARNT))
         for line in _known(folder / POSTERIOR):
             print(line)
-        for finding in json.loads((folder / CHECK).read_text())["findings"]:
+        for finding in (read_record(folder / CHECK) or {})["findings"]:
             if finding["severity"] != "note":
                 print(f"{finding['severity']}: {finding['place']}: {finding['message']}")
         reached = summary["return"]
@@ -95,14 +96,16 @@ class Learn:
             return Run.resume(self.resume, learning.frames, self.task)
         refuse_idle_task(self.task)
         if not learning.task:
-            raise RunError("name the task to learn (`srm tasks` lists them), or --resume RUN")
+            raise RunError(
+                "name the task to learn (`srm tasks` lists them; your own is PACKAGE.MODULE:NAME), or --resume RUN"
+            )
         return Run.begin(learning, self.out or _folder(learning))
 
 
 def _known(path: Path) -> Iterator[str]:
     """What a user should know of the values."""
-    posterior = json.loads(path.read_text())
-    if posterior["kind"] == "posterior":
+    posterior = read_record(path) or {}
+    if posterior["kind"] == SAMPLED:
         summary = read_summary(path)
         if not summary.convergence.converged:
             yield "the posterior has NOT converged: give more --posterior.sweeps"
@@ -116,7 +119,7 @@ def _known(path: Path) -> Iterator[str]:
 
 def _folder(learning: Learning) -> Path:
     machine = Path(learning.machine).stem if learning.machine else "learn"
-    parts = (learning.task.replace(":", "."), machine, learning.learning.learner, learning.learning.net)
+    parts = (learning.task.replace(":", "."), machine, *learning.learning.names)
     folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from srm.domains.registry import MODULES, domain_named, domains
+from srm.domains.registry import KnownVocabularies
 from srm.errors import SettingError, SrmError, TaskError, near
+from srm.machine.dense import dense_rules
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Vocabulary
+from srm.settings import ONE_OR_MORE
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -34,26 +36,38 @@ class Check:
     """another machine: say whether both always pay the same, instead of all other questions"""
     forbid_farming: bool = False
     """print the atoms under which no loop can be repeated without end for gain, instead of the report"""
-    words: str | None = None
-    """the vocabulary: minigrid, a task of your own (PACKAGE.MODULE:NAME), or none; the one the file names unless given"""
+    forbid_outweighing: bool = False
+    """print the atoms under which pay at every step never outweighs a milestone in an episode, instead of the report"""
+    horizon: int | None = None
+    """steps that an episode may last; those of the task's environment, where Gymnasium knows them, unless given"""
+    words: Annotated[str | None, tyro.conf.arg(aliases=["--task"], metavar="VOCABULARY|TASK")] = None
+    """the vocabulary: its name, a task of your own that has it (PACKAGE.MODULE:NAME, whose code runs), or none; the one that the file names unless given,
+    if it ships or an installed package adds it"""
     json: bool = False
     """print the report as JSON"""
     strict: bool = False
     """exit with 1 for warnings too"""
 
+    def __post_init__(self) -> None:
+        ONE_OR_MORE.refuse_outside(self, "--", "horizon")
+
     def run(self) -> int:
         from srm.machine.checks.check import check, compare
 
-        if self.forbid_farming and self.against is not None:
-            raise SrmError("--forbid-farming and --against ask different questions; give one of them")
+        questions = [flag for flag in ("forbid_farming", "forbid_outweighing", "against") if getattr(self, flag)]
+        if len(questions) > 1:
+            flags = " and ".join(f"--{flag.replace('_', '-')}" for flag in questions[:2])
+            raise SrmError(f"{flags} ask different questions; give one of them")
         vocabulary = self._words()
-        named = None if self.words else {domain.vocabulary.name: domain.vocabulary for domain in domains()}
+        named = None if self.words else KnownVocabularies()
         machine = find_machine(self.file, named)
-        used = vocabulary if named is None or machine.words is None else named[machine.words]
+        used = vocabulary if named is None else machine.own_vocabulary
         if self.forbid_farming:
             return self._forbid(machine, used)
+        if self.forbid_outweighing:
+            return self._forbid_outweighing(machine, used)
         if self.against is None:
-            report = check(machine, used, self.constraint)
+            report = check(machine, used, self.constraint, self._horizon(machine))
         else:
             report = compare(machine, find_machine(self.against, named), used, self.constraint)
         self._print(report)
@@ -63,16 +77,7 @@ class Check:
         """The vocabulary that the flag names."""
         if self.words is None or self.words == "none":
             return None
-        domain = domain_named(self.words)
-        if domain is not None:
-            return domain.vocabulary
-        if ":" in self.words:
-            from srm.domains.tasks import find_task
-
-            return find_task(self.words).vocabulary
-        known = [*MODULES, "none"]
-        hint = near(self.words, known) or f"; give {', '.join(known[:-1])} or none"
-        raise TaskError(f"there is no vocabulary {self.words}{hint}")
+        return find_words(self.words)
 
     def _forbid(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
         from srm.machine.checks.check import forbid_farming, with_atoms
@@ -86,6 +91,37 @@ class Check:
             print(forbidden)
         return int(self.strict and bool(forbidden.unproved))
 
+    def _forbid_outweighing(self, machine: Machine, vocabulary: Vocabulary | None) -> int:
+        from srm.machine.checks.check import forbid_outweighing, subject_of, with_atoms
+
+        steps, subject = self._horizon(machine), subject_of(machine, vocabulary, self.constraint)
+        if steps is None:
+            raise SettingError("how long an episode may last is not known; give --horizon N")
+        outweighed = forbid_outweighing(subject, steps)
+        if self.json:
+            print(dumps({"atoms": list(map(str, outweighed.atoms)), "unproved": outweighed.unproved}, indent=2))
+        else:
+            print(
+                f"constraint {with_atoms(subject.constraint, ()).name}{'  # add to it:' if subject.constraint else ''}"
+            )
+            print(outweighed)
+        return int(self.strict and bool(outweighed.unproved))
+
+    def _horizon(self, machine: Machine) -> int | None:
+        """The flag's or, where it matters and an environment is known, that of Gymnasium."""
+        env_id = machine.info.env_id if machine.info else None
+        if self.horizon is not None or not any(dense_rules(machine)):
+            return self.horizon
+        if self.words is not None and ":" in self.words:
+            from srm.domains.tasks import find_task
+
+            env_id = find_task(self.words).env_id
+        if env_id is None:
+            return None
+        from srm.domains.terms import longest_episode
+
+        return longest_episode(env_id)
+
     def _print(self, report: Report) -> None:
         if self.json:
             print(dumps(report.as_json(), indent=2))
@@ -95,6 +131,19 @@ class Check:
         from srm.machine.checks.core.terminal import print_report
 
         print_report(report, Console())
+
+
+def find_words(name: str) -> Vocabulary:
+    """A vocabulary by its name, or by that of a task which has it."""
+    known = KnownVocabularies()
+    if name in known:
+        return known[name]
+    from srm.domains.info import is_machine_file
+    from srm.domains.tasks import FAMILIES, OWN, find_task
+
+    if ":" in name or name in FAMILIES or is_machine_file(name):
+        return find_task(name).vocabulary
+    raise TaskError(f"there is no vocabulary {name}{near(name, known) or f'; {OWN}'}")
 
 
 @dataclass(frozen=True)

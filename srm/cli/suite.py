@@ -42,7 +42,7 @@ class RunSuite:
     seeds: int | None = None
     """runs for each curve; the suite's own number unless given"""
     first_seed: int | None = None
-    """the first of the seeds, which count up from it; the suite's own unless given, 0 as a rule"""
+    """the seed of each curve's first run, which the others follow; the suite's own unless given"""
     only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="CURVE")] = ()
     """run only these curves, and those whose machines they need"""
     task: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
@@ -66,19 +66,21 @@ class RunSuite:
         if not self.name:
             print(list_suites())
             return 0
+        if self.seeds is not None and self.seeds < 1:
+            raise RunError(f"--seeds {self.seeds}: at least one is needed")
+        if self.first_seed is not None and self.first_seed < 0:
+            raise RunError(f"--first-seed {self.first_seed}: give a number that is 0 or more")
         suite = find_suite(self.name, self.task).scaled(self.scale)
-        seeds = suite.seeds if self.seeds is None else self.seeds
-        if seeds < 1:
-            raise RunError(f"--seeds {seeds}: at least one is needed")
+        if self.first_seed is not None:
+            suite = replace(suite, first_seed=self.first_seed)
         if self.cores < 0:
             raise RunError(f"--cores {self.cores}: runs at the same time; 0 for as many as there are cores")
         for flag, value in (("--address", self.address), ("--storage", self.storage)):
             if value is not None and self.on != "ray":
                 raise RunError(f"{flag} {value} would change nothing: it needs --on ray; give that, or leave it out")
         out = self.out or Path("runs") / (suite.name + (f"-x{self.scale:g}" if self.scale != 1 else ""))
-        suite = suite if self.first_seed is None else replace(suite, first_seed=self.first_seed)
         chosen = suite.only(self.only) if self.only else suite
-        runs = runs_of(chosen, out, seeds)
+        runs = runs_of(chosen, out, suite.seeds if self.seeds is None else self.seeds)
         for curve in chosen.curves.values():
             refuse_unfit(curve, suite.name)
         if self.listed:

@@ -6,52 +6,51 @@ import sys
 import textwrap
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from srm.cli.machine import find_words
 from srm.domains.base import Task
-from srm.domains.registry import DEFAULT, MODULES, domain_named, domain_of, domains
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
-from srm.errors import DemonstrationError, SettingError, TaskError, near
-from srm.machine.vocabulary import Balance, Vocabulary
+from srm.domains.registry import DEFAULT, domain_of, domains
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, import_own, short_name
+from srm.errors import DemonstrationError, SettingError, TaskError
+from srm.installed import Addition, additions
+from srm.machine.language.parse import find_machine
+from srm.machine.vocabulary import Balance, Signal, Vocabulary
 from srm.settings import SHARE_BELOW_ONE, ZERO_OR_MORE
 
 if TYPE_CHECKING:
+    from srm.machine.model import Machine
     from srm.trajectory import Demonstrations
 
 TaskName = Annotated[str, arg(metavar="TASK")]
 File = Annotated[Path, arg(metavar="FILE")]
 Dataset = Annotated[str, arg(metavar="DATASET")]
+DatasetOrFile = Annotated[str, arg(metavar="FILE|DATASET")]
 Output = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")]
 
 
 @dataclass(frozen=True)
 class WordsOf:
     vocabulary: Annotated[Positional[str], arg(metavar="VOCABULARY")] = DEFAULT
-    """a vocabulary, or a task of your own (PACKAGE.MODULE:NAME)"""
+    """a vocabulary, or a task that has it (your own as PACKAGE.MODULE:NAME), or a machine in words of its own"""
 
     def run(self) -> int:
-        print(tell_words(self._words()))
+        print(tell_words(find_words(self.vocabulary)))
         return 0
-
-    def _words(self) -> Vocabulary:
-        domain = domain_named(self.vocabulary)
-        if domain is not None:
-            return domain.vocabulary
-        if ":" in self.vocabulary or self.vocabulary in FAMILIES:
-            return find_task(self.vocabulary).vocabulary
-        hint = near(self.vocabulary, MODULES) or f"; {DEFAULT} is one"
-        raise TaskError(f"there is no vocabulary {self.vocabulary}{hint}")
 
 
 def tell_words(vocabulary: Vocabulary) -> str:
     lines = [f"{vocabulary.name}: events"]
     for event in vocabulary.events:
         has = ", ".join(event.attributes) or "-"
-        lines.append(f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act else ' (no act)'}")
+        lines.append(
+            f"  {event.name:<15} {has:<14} {event.meaning}{'' if event.act or not vocabulary.acts else ' (no act)'}"
+        )
     if vocabulary.attributes:
         lines.append("attributes")
     for attribute in vocabulary.attributes:
@@ -59,10 +58,18 @@ def tell_words(vocabulary: Vocabulary) -> str:
         lines.append(f"  {attribute.name:<15} {attribute.meaning}: {values}")
     if vocabulary.signals:
         lines.append("signals")
-        lines += [f"  {signal.name:<15} {signal.meaning}" for signal in vocabulary.signals]
-    lines += ["known of every episode", "  at most one act happens at a step"]
-    lines += [f"  {_tell_balance(balance)}" for balance in vocabulary.balances]
-    return "\n".join(lines)
+        lines += [f"  {signal.name:<15} {signal.meaning}{_tell_range(signal)}" for signal in vocabulary.signals]
+    known = ["at most one act happens at a step"] if len(vocabulary.acts) > 1 else []
+    known += [f"at most one of {', '.join(group)} happens at a step" for group in vocabulary.exclusive]
+    known += [_tell_balance(balance) for balance in vocabulary.balances]
+    return "\n".join([*lines, *(["known of every episode"] if known else []), *(f"  {fact}" for fact in known)])
+
+
+def _tell_range(signal: Signal) -> str:
+    if signal.low is None and signal.high is None:
+        return ""
+    low, high = ("" if bound is None else f"{bound:g}" for bound in (signal.low, signal.high))
+    return f": {low} .. {high}" if low and high else f": {low} or more" if low else f": {high} or less"
 
 
 def _tell_balance(balance: Balance) -> str:
@@ -74,8 +81,13 @@ def _tell_balance(balance: Balance) -> str:
 @dataclass(frozen=True)
 class Tasks:
     def run(self) -> int:
-        print("\n\n".join(tell_task(task) for task in FAMILIES.values()))
+        print("\n\n".join([*map(tell_task, FAMILIES.values()), *map(_tell_addition, additions().values())]))
         return 0
+
+
+def _tell_addition(addition: Addition) -> str:
+    """Nothing is imported for a list: what it is shows when it is named."""
+    return f"{addition.name}: of the package {addition.package} ({addition.entry.value})"
 
 
 def tell_task(task: Task) -> str:
@@ -98,7 +110,7 @@ def tell_task(task: Task) -> str:
 @dataclass(frozen=True)
 class Demo:
     task: Positional[TaskName]
-    """a task, or one of its environments: doorkey, DoorKey-16x16, ..."""
+    """a task, or one of its environments: doorkey, DoorKey-16x16, ...; your own as PACKAGE.MODULE:NAME"""
     number: Annotated[int, arg(aliases=["-n"])] = 10
     """how many demonstrations"""
     seed: int = 0
@@ -107,22 +119,29 @@ class Demo:
     """where to write them; by default the task's name with .npz"""
     from_run: Annotated[Path | None, arg(metavar="RUN")] = None
     """let the policy of this run show how it is done, instead of the expert; episodes it fails are left out"""
+    expert: Annotated[str | None, arg(metavar="MODULE:NAME")] = None
+    """who shows how it is done, in place of the task's expert: a function plan(env), act(observation) or act(env, observation), or a class that is made
+    anew for every episode; naming it runs its code"""
     habit: Annotated[str | None, arg(metavar="HABIT")] = None
     """give MiniGrid's expert a habit: it closes every door behind itself (closes_doors), drops a key it has just taken and
     takes it again (redrops_key), or takes the used key once more (retakes_used_key)"""
     noise: float = 0.0
-    """share of the actions of MiniGrid's expert that are random; it plans again after each"""
+    """share of the expert's actions that are random. MiniGrid's expert plans again after each; any other must be act(observation), and episodes that
+    fail are left out"""
 
     def __post_init__(self) -> None:
         SHARE_BELOW_ONE.refuse_outside(self, "--", "noise")
-        if self.from_run is not None and (self.habit is not None or self.noise > 0):
+        if self.from_run is not None and (self.habit is not None or self.noise > 0 or self.expert is not None):
             raise SettingError(
-                "--habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
+                "--expert, --habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
             )
+        if self.expert is not None and self.habit is not None:
+            raise SettingError("--habit is of MiniGrid's expert, --expert shows another; leave one of them out")
 
     def run(self) -> int:
         from srm.domains.envs import stepper_of
         from srm.domains.record import record
+        from srm.evaluate.success import solved
         from srm.runs.origin import envs_line
 
         task = find_task(self.task)
@@ -131,21 +150,37 @@ class Demo:
             from srm.runs.policy import record_policy
 
             recorded = record_policy(self.task, self.from_run, self.number, self.seed)
-        elif self.habit is not None or self.noise > 0:
+        elif self.expert is None and (self.habit is not None or (self.noise > 0 and _has_planner(task))):
             recorded = _record_with(task, self.number, self.seed, self.habit, self.noise)
         else:
-            recorded = record(task, self.number, self.seed)
+            shown = task
+            if self.expert is not None:
+                shown = replace(task, expert=import_own(self.expert, "expert", "an expert"))
+            judge = partial(solved, task, machine=_own_machine(task))
+            recorded = record(shown, self.number, self.seed, judge, noise=self.noise, report=print)
         with closing(task.environment(task.env_id)) as env:
             print(envs_line(task.env_id, stepper_of(env)))
         _write(recorded, path)
         return 0
 
 
+def _has_planner(task: Task) -> bool:
+    domain = domain_of(task.vocabulary)
+    return domain is not None and domain.record_with is not None
+
+
+def _own_machine(task: Task) -> Machine | None:
+    """The first that the task names: it may say what success is."""
+    if task.success is not None or not task.machines:
+        return None
+    return find_machine(task.machines[0], {task.vocabulary.name: task.vocabulary})
+
+
 def _record_with(task: Task, count: int, seed: int, habit: str | None, noise: float) -> Demonstrations:
     domain = domain_of(task.vocabulary)
     if domain is None or domain.record_with is None:
         planners = " and ".join(f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
-        raise TaskError(f"{task.name}: habits and noise are of {planners} planner; record it without them")
+        raise TaskError(f"{task.name}: habits are of {planners} planner; record it without them")
     return domain.record_with(task, count, seed, habit=habit, noise=noise)
 
 
@@ -158,7 +193,7 @@ class DemoShow:
     output: Output = None
     """write a .gif of every step, or a .png of the steps at which something happens"""
     task: TaskName | None = None
-    """the task they are of, when it is one of your own"""
+    """the task they are of, when it is one of your own: PACKAGE.MODULE:NAME"""
     pause: float = 0.15
     """seconds a step takes"""
 
@@ -191,14 +226,15 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
     from rich.live import Live
 
     from srm.domains.captions import action_name, captions
+    from srm.evaluate.success import solved
 
     trajectory = demonstrations.trajectories[episode]
     events = captions(task.event_reader(), trajectory)
     lines = [
-        f"{step + 1:>4}  {action_name(task.vocabulary, int(action)):<8} {'; '.join(events[step])}".rstrip()
+        f"{step + 1:>4}  {action_name(task.vocabulary, action):<8} {'; '.join(events[step])}".rstrip()
         for step, action in enumerate(trajectory.actions)
     ]
-    outcome = "solved" if task.solved(trajectory) else "not solved"
+    outcome = "solved" if solved(task, trajectory, _own_machine(task)) else "not solved"
     seed = demonstrations.seeds[episode]
     title = f"{demonstrations.env_id}, episode {episode}" + (f", seed {seed}" if seed >= 0 else "")
     print(f"{title}: {outcome} in {trajectory.steps} steps, return {trajectory.total_reward:.3f}")
@@ -217,19 +253,23 @@ def _play(demonstrations: Demonstrations, episode: int, task: Task, pause: float
 
 @dataclass(frozen=True)
 class DemoImport:
-    dataset: Positional[Dataset]
-    """a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
+    dataset: Positional[DatasetOrFile]
+    """a .json or .csv file of seeds and actions, or a dataset of the local Minari store, such as minigrid/BabyAI-Pickup/optimal-v0"""
     task: TaskName
-    """the task it shows"""
+    """the task it shows; your own as PACKAGE.MODULE:NAME"""
     output: Output = None
     """where to write the demonstrations; by default the task's name with .npz"""
 
     def run(self) -> int:
         from srm.domains.minari import import_minari
+        from srm.domains.scripts import SUFFIXES, import_script
 
         task = find_task(self.task)
         path = _free_path(self.output or Path(f"{task.name}.npz"))
-        _write(import_minari(self.dataset, task), path)
+        if self.dataset.endswith(SUFFIXES):
+            _write(import_script(Path(self.dataset), task), path)
+        else:
+            _write(import_minari(self.dataset, task), path)
         return 0
 
 

@@ -54,7 +54,8 @@ class ShowTrace:
         from srm.domains.demonstrations import find_file, load_with_task
 
         path = find_file(self.file)
-        demos, task = load_with_task(path, self.task)
+        of_machine = self.task is None and find_machine(self.machine).info is not None
+        demos, task = load_with_task(path, self.machine if of_machine else self.task)
         if self.demo is not None and not 0 <= self.demo < len(demos):
             raise DemonstrationError(f"{path}: has demonstrations 0 to {len(demos) - 1}, not {self.demo}")
         return demos, task

@@ -46,7 +46,7 @@ class Train:
 
     training: Annotated[Training, tyro.conf.arg(name="")] = field(default_factory=Training)
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given"""
+    """folder of the run; runs/TASK-REWARD-LEARNER-NET-SEED unless given, with the net only if it was chosen"""
     resume: Path | None = None
     """go on with this run from its last checkpoint; --frames may ask for more than it was begun with"""
     task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
@@ -95,7 +95,9 @@ class Train:
             return Run.resume(self.resume, training.frames, self.task)
         refuse_idle_task(self.task)
         if not training.task:
-            raise RunError("name the task to train (`srm tasks` lists them), or --resume RUN")
+            raise RunError(
+                "name the task to train (`srm tasks` lists them; your own is PACKAGE.MODULE:NAME), or --resume RUN"
+            )
         return Run.begin(training, self.out or _folder(training))
 
 
@@ -106,7 +108,7 @@ class Eval:
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(name="run")]
     """folder of a run; its policy, or its last checkpoint if it is not finished"""
     env: str | None = None
-    """another environment of the task, such as a larger one"""
+    """another environment of the task, such as a larger one: as `srm tasks` lists it, PACKAGE.MODULE:NAME, or an id of Gymnasium"""
     task: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
     """the run's task, if it is one of your own; naming it runs its code"""
     episodes: int = 1000
@@ -166,8 +168,8 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
 
 
 def _folder(training: Training) -> Path:
-    parts = (training.task, Path(training.reward).stem, training.learning.learner, training.learning.net)
-    return Path("runs") / "-".join([*(part.replace(":", ".") for part in parts), f"seed{training.seed}"])
+    parts = (training.task.replace(":", "."), Path(training.reward).stem, *training.learning.names)
+    return Path("runs") / "-".join([*parts, f"seed{training.seed}"])
 
 
 def _number(value: float | None) -> str:

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from srm.domains.cells import Cells
+    from srm.domains.controls import Controls
     from srm.domains.envs import Envs
     from srm.domains.scenes import Scene
     from srm.domains.states import StateKeys
     from srm.trajectory import Demonstrations, Events, Numbers, Observations, Rollout, Trajectory
 
 Stepping = Literal["auto", "gymnasium", "envpool"]  # who is asked to step the envs
-Expert = Callable[[Any], list[int] | None]  # the actions that solve a Gymnasium environment; None: nothing does
+Expert = Callable[..., Any]  # plan(env), act(observation), ...: see `srm.domains.experts`
 
 
 class EventReader(Protocol):
@@ -49,11 +50,6 @@ class EventReader(Protocol):
 @runtime_checkable
 class RememberingReader(Protocol):
     """An event reader whose words remember what happened earlier in an episode: who reads successive rollouts carries its memory."""
-
-    @property
-    def remembers(self) -> bool:
-        """Whether any word truly does."""
-        ...
 
     def begin(self, envs: int) -> np.ndarray:
         """The memory [B, ...] of envs that were just reset."""
@@ -76,6 +72,11 @@ def _environment(env_id: str) -> gymnasium.Env:
     return make_environment(env_id)
 
 
+def ended_with_reward(trajectory: Trajectory) -> bool:
+    """The task ended the episode, with a return above 0."""
+    return trajectory.terminated and trajectory.total_reward > 0
+
+
 @dataclass(frozen=True)
 class Task:
     """One row. The callables import what they need when they are called, so that the table can be read at once."""
@@ -90,13 +91,12 @@ class Task:
     frames: int  # to train for, unless given
     envs: Callable[[str, int, int], Envs] = _envs  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
-    success: Callable[[Trajectory], bool] | None = None  # None: the task ended the episode with a return above 0
+    success: Callable[[Trajectory], bool] | None = None  # None: see `srm.evaluate.success`
+    controls: Controls | None = None  # how a person plays it; None: as its domain or its environment says
 
     def solved(self, trajectory: Trajectory) -> bool:
-        """Whether an episode counts as a success."""
-        if self.success is not None:
-            return self.success(trajectory)
-        return trajectory.terminated and trajectory.total_reward > 0
+        """Whether an episode counts as a success, where no machine is known."""
+        return bool((self.success or ended_with_reward)(trajectory))
 
     def make_envs(self, count: int, seed: int) -> Envs:
         return self.envs(self.env_id, count, seed)
@@ -165,6 +165,7 @@ class Domain:
     map: Callable[[gymnasium.Env], RenderableType] | None = None  # the whole env, for the terminal
     look: Callable[[gymnasium.Env], Scene] | None = None  # the environment as it stands, for replays
     look_through: Callable[[Observations], Scene] | None = None  # the same of an observation alone
+    controls: Controls | None = None  # how a person plays its environments
 
     # Its demonstrations
     demonstrations: Path | None = None  # the folder of those that ship, TASK.npz

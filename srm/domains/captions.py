@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.domains.registry import domain_of
 from srm.machine.vocabulary import NOTHING, Vocabulary, unpack_cell
 from srm.trajectory import Events, Trajectory, as_rollout
@@ -12,7 +13,7 @@ from srm.trajectory import Events, Trajectory, as_rollout
 
 def captions(event_reader: EventReader, trajectory: Trajectory) -> list[list[str]]:
     """The events of each step, T lists. What is no act (seeing the target) is listed when it begins, not at every step."""
-    events, vocabulary = event_reader.read(as_rollout([trajectory])), event_reader.vocabulary
+    events, vocabulary = read_events(event_reader, as_rollout([trajectory]), "episode"), event_reader.vocabulary
     lines: list[list[str]] = [[] for _ in range(trajectory.steps)]
     lasting: dict[int, int] = {}  # event that is no act -> the step it was last seen at
     for row in np.argsort(events.step, kind="stable"):
@@ -38,6 +39,9 @@ def describe(vocabulary: Vocabulary, events: Events, row: int) -> str:
     return " ".join(parts)
 
 
-def action_name(vocabulary: Vocabulary, action: int) -> str:
+def action_name(vocabulary: Vocabulary, action: int | np.ndarray) -> str:
+    """One action of a trajectory; of several numbers, those."""
     domain = domain_of(vocabulary)
-    return f"action {action}" if domain is None else domain.actions[action]
+    if np.ndim(action):
+        return f"action {' '.join(f'{number:.3g}' for number in np.asarray(action).tolist())}"
+    return f"action {action}" if domain is None else domain.actions[int(action)]

@@ -7,9 +7,9 @@ about        text            JSON: task, env_id, vocabulary, versions
 seeds        [M]       int64   what each episode's environment was made from; -1: not known
 lengths      [M]       int64   actions of each episode
 terminated   [M]       bool    False: time ran out
-observations [N+M, ...]        before each action and after an episode's last
+observations [N+M, ...]        before each action and after an episode's last; with a field for each part of a dictionary
 poses        [N+M, P]  int16
-actions      [N]       int64
+actions      [N] or [N, A]     int64, or float32 where they are numbers within bounds
 task_reward  [N]       float32
 info         [N, I]    float64 the numbers of Gymnasium's `info`, NaN where a step has none; only if there are any
 info_keys    text            JSON: their I keys
@@ -33,29 +33,32 @@ from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import UNKNOWN_SEED
 from srm.domains.registry import domain_named, domain_of
+from srm.domains.spaces import describe
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
-from srm.files import write_whole
+from srm.files import opened, write_whole
+from srm.installed import additions
+from srm.machine.vocabulary import INFO
 from srm.trajectory import Demonstrations, Trajectory
 
 _FORMAT = "srm-demonstrations 2"
 _OLDER = ("srm-demonstrations 1",)
-_KINDS = {  # the kind of each array; None: whatever the environment observes
+_KINDS = {  # of numpy, which each array may have
     "format": "U",
     "about": "U",
     "seeds": "i",
     "lengths": "i",
     "terminated": "b",
-    "observations": None,
+    "observations": "biufV",
     "poses": "i",
-    "actions": "i",
+    "actions": "if",
     "task_reward": "f",
     "info": "f",
     "info_keys": "U",
     "digest": "U",
 }
 _OPTIONAL = ("info", "info_keys")  # of environments whose `info` has numbers
-_MOST_KEYS = 1000
+_MOST_KEYS = 1000  # of `info`, and fields of an observation
 _ABOUT = ("task", "env_id", "vocabulary", "versions")
 _AGAIN = "record it again with `srm demo`"
 _MOST_BYTES = 1 << 30  # of all arrays unpacked; a few kilobytes of a hostile file would fill any memory
@@ -96,29 +99,46 @@ def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
         task = find_task(name)
         return load(path, task), task
     demos = load(path)
-    if demos.task not in FAMILIES:
-        raise TaskError(
-            f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME"
-        )
-    return demos, FAMILIES[demos.task]
+    if demos.task in FAMILIES:
+        return demos, FAMILIES[demos.task]
+    if demos.task in additions():
+        return demos, find_task(demos.task)
+    raise TaskError(f"{path}: shows the task {demos.task}, which does not ship; name it: --task PACKAGE.MODULE:NAME")
+
+
+def shows(demos: Demonstrations, task: Task) -> bool:
+    """Whether they are of the task. Words that are numbers of `info` can be read in whatever was recorded in their environment."""
+    return demos.task == task.name or (task.vocabulary.name == INFO and demos.env_id == task.env_id)
 
 
 def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:
     """Demonstrations that these environments cannot have given."""
+    space = envs.action_space
     for index, episode in enumerate(demos.trajectories):
-        if episode.observations.shape[1:] != envs.observation_shape:
-            own, wanted = list(episode.observations.shape[1:]), list(envs.observation_shape)
+        try:
+            envs.observation_space.refuse_misfit(episode.observations, f"demonstration {index}", envs.env_id)
+        except TaskError as problem:
+            raise DemonstrationError(str(problem)) from None
+        kind, shape = episode.actions.dtype, episode.actions.shape[1:]
+        if shape != space.shape or (kind.kind == "f") != (space.dtype.kind == "f"):
             raise DemonstrationError(
-                f"demonstration {index} has observations {own}, those of {envs.env_id} are {wanted}"
+                f"demonstration {index} has actions {describe(kind, shape)}, "
+                f"those of {envs.env_id} are {describe(space.dtype, space.shape)}"
             )
-        if episode.actions.max(initial=0) >= envs.actions:
+        outside = np.flatnonzero(space.outside(episode.actions))
+        if len(outside):
             raise DemonstrationError(
-                f"demonstration {index} has an action {episode.actions.max()}, those of {envs.env_id} are 0..{envs.actions - 1}"
+                f"demonstration {index} has an action {episode.actions[outside[0]]}, those of {envs.env_id} are {space}; "
+                f"it is of step {outside[0]}: record what the environment took of it"
             )
 
 
 def save(demonstrations: Demonstrations, path: Path) -> None:
-    """Writes the file as a whole or not at all."""
+    """Writes the file as a whole or not at all. What `load` would refuse is not written."""
+    try:
+        _check_ranges(demonstrations)
+    except ValueError as error:
+        raise DemonstrationError(f"{path}: not written: {error}; mend the episode, or leave it out") from error
     episodes = demonstrations.trajectories
     about = {name: getattr(demonstrations, name) for name in _ABOUT}
     arrays = {
@@ -129,7 +149,7 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         "terminated": np.array([episode.terminated for episode in episodes], np.bool_),
         "observations": np.concatenate([episode.observations for episode in episodes]),
         "poses": np.concatenate([episode.poses for episode in episodes]).astype(np.int16),
-        "actions": np.concatenate([episode.actions for episode in episodes]).astype(np.int64),
+        "actions": _plain_actions(np.concatenate([episode.actions for episode in episodes])),
         "task_reward": np.concatenate([episode.task_reward for episode in episodes]).astype(np.float32),
     }
     keys = list(dict.fromkeys(key for episode in episodes for key in episode.info))
@@ -143,6 +163,10 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
         write_whole(path, packed.getvalue())
     except OSError as error:
         raise DemonstrationError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
+
+
+def _plain_actions(actions: np.ndarray) -> np.ndarray:
+    return actions.astype(np.float32 if actions.dtype.kind == "f" else np.int64)
 
 
 def _info_rows(episode: Trajectory, keys: list[str]) -> np.ndarray:
@@ -161,7 +185,7 @@ def load(path: Path, task: Task | None = None) -> Demonstrations:
         _check_ranges(demonstrations)
     except (TrajectoryError, ValueError, TypeError) as error:
         raise DemonstrationError(f"{path}: {error}; {_AGAIN}") from error
-    if task is not None and demonstrations.task != task.name:
+    if task is not None and not shows(demonstrations, task):
         raise DemonstrationError(
             f"{path}: shows the task {demonstrations.task}, not {task.name}; "
             f"`srm demo {task.name} -o FILE` records what is needed"
@@ -175,7 +199,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise DemonstrationError(f"{path}: there is no such file; `srm demo TASK -o {path}` records one")
     try:
-        with path.open("rb") as file:
+        with opened(path, _MOST_BYTES) as file:
             alone = file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX  # an array, not an archive
             arrays = {} if alone else _unpack(file)
     except PermissionError as error:
@@ -195,7 +219,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         kind = _KINDS[name]
         if kind == "U" and arrays[name].ndim:
             raise DemonstrationError(f"{path}: {name} holds several texts, which no demonstration does; {_AGAIN}")
-        if kind is not None and arrays[name].dtype.kind != kind:
+        if arrays[name].dtype.kind not in kind or (name == "actions" and arrays[name].dtype == np.float64):
             raise DemonstrationError(
                 f"{path}: {name} holds {arrays[name].dtype}, which no demonstration does; {_AGAIN}"
             )
@@ -230,7 +254,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
         raise ValueError("packed in a way that numpy never does")
     with archive.open(member) as stream:
         shape, _, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
-        if dtype.kind not in "biufU" or min(shape, default=0) < 0:
+        if not _is_plain(dtype) or min(shape, default=0) < 0:
             raise ValueError("no plain numbers or text")
         if stream.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
             raise ValueError("its header speaks of another size than the archive")
@@ -239,11 +263,25 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     return array
 
 
+def _is_plain(dtype: np.dtype) -> bool:
+    """Numbers or text, or fields of numbers that fill the item without gaps."""
+    if dtype.names is None:
+        return dtype.kind in "biufU"
+    fields = [dtype[name] for name in dtype.names]
+    return (
+        len(fields) <= _MOST_KEYS
+        and all(field.base.kind in "biuf" and field.base.names is None for field in fields)
+        and dtype.itemsize == sum(field.itemsize for field in fields)
+        and all(name.isprintable() for name in dtype.names)
+    )
+
+
 def _digest(arrays: dict[str, np.ndarray]) -> str:
     total = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        kind = array.dtype.str if array.dtype.names is None else str(array.dtype.descr)
+        total.update(f"{name} {kind} {array.shape}\n".encode())
         total.update(array.tobytes())
     return total.hexdigest()
 
@@ -253,7 +291,7 @@ def _assemble(arrays: dict[str, np.ndarray]) -> Demonstrations:
     lengths, actions, observations = arrays["lengths"], arrays["actions"], arrays["observations"]
     for name, axes in (
         ("lengths", 1),
-        ("actions", 1),
+        ("actions", max(1, min(2, arrays["actions"].ndim))),
         ("seeds", 1),
         ("terminated", 1),
         ("task_reward", 1),
@@ -332,7 +370,7 @@ def _check_ranges(demonstrations: Demonstrations) -> None:
     """Numbers that no environment of the vocabulary can show."""
     domain = domain_named(demonstrations.vocabulary)
     for index, trajectory in enumerate(demonstrations.trajectories):
-        if trajectory.actions.min() < 0:
+        if trajectory.actions.dtype.kind != "f" and trajectory.actions.min(initial=0) < 0:
             raise ValueError(f"episode {index}: there is no action {trajectory.actions.min()}")
         if not np.isfinite(trajectory.task_reward).all():
             raise ValueError(f"episode {index}: a reward is not a finite number")

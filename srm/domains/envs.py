@@ -1,10 +1,11 @@
 """B envs stepped together, behind one small interface, whoever simulates them.
 
     observations  [B, ...]   what the policy sees            poses [B, P] int16   MiniGrid: x, y, direction (P may be 0)
+    actions       [B] or [B, A], as `srm.domains.spaces` has them
     terminated, truncated, valid  [B] bool, as in `srm.trajectory`
 
-A domain may have compiled envs of its own. `GymnasiumEnvs` takes any other Gymnasium environment with discrete actions, in either
-autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Envs of
+A domain may have compiled envs of its own. `GymnasiumEnvs` takes any other Gymnasium environment with spaces that `srm.domains.spaces` knows, in
+either autoreset mode. `EnvPoolEnvs` are made on request only, since EnvPool's environments of an id need not be those of the package: its MultiRoom puts walls behind doors. Each says in `stepped_by` who steps it. Envs of
 the same seed are the same envs; envs of neighbouring seeds share none.
 
 An environment cannot be put back to an earlier moment: a run that is resumed begins new episodes from a new seed.
@@ -24,10 +25,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from srm.domains.registry import domain_of_env, domain_of_id, register_environments
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError, near
-from srm.extras import require
+from srm.extras import install, require
 from srm.seeding import stream
-from srm.trajectory import Mask, Numbers, Observations, Rollout
+from srm.trajectory import Mask, Numbers, Observations, Rollout, plain_arrays
 
 if TYPE_CHECKING:
     from srm.domains.base import Domain, Stepping
@@ -58,9 +60,8 @@ class Envs(Protocol):
     env_id: str
     stepped_by: str  # whose rules and layouts these are, for a reader
     count: int  # B
-    actions: int  # how many there are to choose from
-    observation_shape: tuple[int, ...]
-    observation_dtype: np.dtype
+    action_space: ActionSpace
+    observation_space: ObservationSpace
 
     def reset(self) -> tuple[Observations, Numbers]: ...
 
@@ -88,7 +89,7 @@ def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -
     with warnings.catch_warnings(), _refusals(env_id):
         warnings.simplefilter("ignore", DeprecationWarning)  # a v0 beside a v1 is asked for knowingly
         vector = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=wrappers)
-    envs = GymnasiumEnvs(vector, seed, env_id=env_id)
+    envs = GymnasiumEnvs(vector, seed, env_id=env_id, grid=_has_cells(domain))
     if wrappers:
         envs.stepped_by = f"Gymnasium, {why}"
     return envs
@@ -125,20 +126,38 @@ def _observer_of(env: gymnasium.Env, domain: Domain | None) -> list[type[gymnasi
     return [observer] if observer is not None and isinstance(env, observer) else []
 
 
+def _has_cells(domain: Domain | None) -> bool:
+    return domain is not None and domain.cells is not None
+
+
+def space_of(env: gymnasium.Env, env_id: str | None = None) -> ObservationSpace:
+    """What one environment observes."""
+    name = env_id or (env.spec.id if env.spec else type(env.unwrapped).__name__)
+    return observation_space_of(name, env.observation_space, grid=_has_cells(domain_of_env(env)))
+
+
+EXTRA_OF = {"gymnasium.envs.box2d": "box2d", "gymnasium.envs.mujoco": "mujoco"}  # by where an environment is written
+
+
 @contextmanager
 def _refusals(env_id: str) -> Iterator[None]:
     """What Gymnasium says against making an environment: a version that is gone, a package that is missing."""
     try:
         yield
-    except gymnasium.error.Error as error:
+    except gymnasium.error.DependencyNotInstalled as error:
+        entry = str(gymnasium.registry[env_id].entry_point)
+        extra = next((extra for module, extra in EXTRA_OF.items() if entry.startswith(module)), None)
+        remedy = f"; install it with: {install(extra)}" if extra else ""
+        raise TaskError(f"{env_id}: Gymnasium cannot make it: {error}{remedy}") from None
+    except (gymnasium.error.Error, ImportError, OSError) as error:  # a file or a module of its own may be missing too
         raise TaskError(f"{env_id}: Gymnasium cannot make it: {error}") from None
 
 
 def gather(observations: Observations, poses: Numbers, actions: Sequence[np.ndarray], steps: Sequence[Step]) -> Rollout:
-    """The rollout that begins at `observations` and `poses` and takes `actions`, T of [B], answered by `steps`."""
+    """The rollout that begins at `observations` and `poses` and takes `actions`, T of [B] or [B, A], answered by `steps`."""
     return Rollout(
         observations=np.stack([observations, *(step.observations for step in steps)]),
-        actions=np.stack(actions).astype(np.int64),
+        actions=np.stack(actions),
         poses=np.stack([poses, *(step.poses for step in steps)]),
         task_reward=np.stack([step.task_reward for step in steps]),
         terminated=np.stack([step.terminated for step in steps]),
@@ -164,8 +183,17 @@ def numbers_of(info: Mapping[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in info.items() if isinstance(value, NUMBER) and not key.startswith("_")}
 
 
-def _vector_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
-    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it."""
+def vector_numbers(info: Mapping[str, Any], ended: Mask) -> dict[str, np.ndarray]:
+    """The same of a vector's: arrays [B], with a mask `_key` of the envs that have it. Of envs that have ended an episode and shown the next
+    within the step, `final_info` has them."""
+    numbers = _own_numbers(info, len(ended))
+    if not ended.any():
+        return numbers
+    last = _own_numbers(info.get("final_info", {}), len(ended))
+    return {key: np.where(ended, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}}
+
+
+def _own_numbers(info: Mapping[str, Any], count: int) -> dict[str, np.ndarray]:
     numbers: dict[str, np.ndarray] = {}
     for key, value in info.items():
         if isinstance(value, np.ndarray) and value.shape == (count,) and value.dtype.kind in "biuf" and key[0] != "_":
@@ -186,21 +214,21 @@ class EnvPoolEnvs:
         self.stepped_by = f"EnvPool {version('envpool')}, whose rules and layouts are its own"
         self._pool = envpool.make_gymnasium(env_id, num_envs=count, num_threads=threads, seed=first_seed(seed))
         self.env_id, self.count = env_id, count
-        self.actions = _number_of_actions(env_id, self._pool.action_space)
+        self.action_space = action_space_of(env_id, self._pool.action_space)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # EnvPool rounds some spaces' float64 bounds to float32
-            observation = _observation_space(env_id, self._pool.observation_space)
-        self.observation_shape, self.observation_dtype = observation.shape, observation.dtype
+            space = self._pool.observation_space
+            self.observation_space = observation_space_of(env_id, space, grid=_has_cells(domain_of_id(env_id)))
         self._over = np.zeros(count, np.bool_)  # envs whose next step will be spent on resetting
 
     def reset(self) -> tuple[Observations, Numbers]:
         seen, info = self._pool.reset()
         self._over[:] = False
-        return observation_of(seen), self._poses(seen, info)
+        return self.observation_space.read(seen), self._poses(seen, info)
 
     def step(self, actions: np.ndarray) -> Step:
-        seen, reward, terminated, truncated, info = self._pool.step(actions)
-        observations, poses = observation_of(seen), self._poses(seen, info)
+        seen, reward, terminated, truncated, info = self._pool.step(self.action_space.for_envs(actions))
+        observations, poses = self.observation_space.read(seen), self._poses(seen, info)
         valid = ~self._over
         self._over = terminated | truncated
         return Step(
@@ -224,19 +252,16 @@ class EnvPoolEnvs:
 
 
 class GymnasiumEnvs:
-    """Any Gymnasium vector environment with discrete actions.
+    """Any Gymnasium vector environment. `grid`: its small pictures are grids of cells, as MiniGrid's are."""
 
-    Its observation is one array, or a dictionary whose `image` is the observation and whose `pose`, if there, is the pose.
-    """
-
-    def __init__(self, vector: VectorEnv, seed: int, env_id: str | None = None) -> None:
+    def __init__(self, vector: VectorEnv, seed: int, env_id: str | None = None, *, grid: bool | None = None) -> None:
         self._vector, self.stepped_by = vector, "Gymnasium"
         self.env_id = env_id or (vector.spec.id if vector.spec else type(vector).__name__)
         self.count = vector.num_envs
-        self.actions = _number_of_actions(self.env_id, vector.single_action_space)
+        self.action_space = action_space_of(self.env_id, vector.single_action_space)
         self._same_step = _resets_within_the_step(self.env_id, vector)
-        observation = _observation_space(self.env_id, vector.single_observation_space)
-        self.observation_shape, self.observation_dtype = observation.shape, observation.dtype
+        grid = _has_cells(domain_of_id(self.env_id)) if grid is None else grid
+        self.observation_space = observation_space_of(self.env_id, vector.single_observation_space, grid=grid)
         self._seed = first_seed(seed)
         self._over = np.zeros(self.count, np.bool_)
 
@@ -246,7 +271,7 @@ class GymnasiumEnvs:
         return self._read(seen)
 
     def step(self, actions: np.ndarray) -> Step:
-        seen, reward, terminated, truncated, info = self._vector.step(actions)
+        seen, reward, terminated, truncated, info = self._vector.step(self.action_space.for_envs(actions))
         observations, poses = self._read(seen)
         terminated, over = np.array(terminated, np.bool_), np.logical_or(terminated, truncated)
         valid, finals = ~self._over, no_finals(observations, poses)
@@ -254,30 +279,35 @@ class GymnasiumEnvs:
             finals = self._finals(over, info)
         elif not self._same_step:
             self._over = over
-        numbers = _vector_numbers(info, self.count)
-        if self._same_step and over.any():
-            last = _vector_numbers(info.get("final_info", {}), self.count)
-            numbers = {
-                key: np.where(over, last.get(key, np.nan), numbers.get(key, np.nan)) for key in {**numbers, **last}
-            }
+        numbers = vector_numbers(info, over if self._same_step else np.zeros_like(over))
         reward = np.asarray(reward, np.float32)
+        refuse_not_finite(self.env_id, "pays", reward)
         return Step(observations, poses, reward, terminated, over & ~terminated, valid, *finals, numbers)
 
     def _read(self, seen: Any) -> tuple[Observations, Numbers]:
         # Copies, because a vector environment may write the next observation into the same array.
-        observations = np.array(observation_of(seen))
-        poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0))
-        return observations, np.array(poses, np.int16)
+        observations = self.observation_space.read(seen)
+        for name, array in plain_arrays(observations):
+            refuse_not_finite(self.env_id, f"observes {name}".rstrip(), array)
+        return observations, self.observation_space.pose(seen)
 
     def _finals(self, over: Mask, info: dict[str, Any]) -> tuple[Numbers, Observations, Numbers]:
         envs = np.flatnonzero(over).astype(np.int32)
-        last = [info["final_obs"][env] for env in envs]
-        if isinstance(last[0], dict):
-            return envs, *self._read({name: np.stack([seen[name] for seen in last]) for name in last[0]})
-        return envs, *self._read(np.stack(last))
+        last = [self._read(info["final_obs"][env]) for env in envs]
+        return envs, np.stack([seen for seen, _ in last]), np.stack([pose for _, pose in last])
 
     def close(self) -> None:
         self._vector.close()
+
+
+def refuse_not_finite(env_id: str, verb: str, numbers: np.ndarray) -> None:
+    """What an environment returns must be finite: a policy that has seen a NaN is lost."""
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        first = numbers[~np.isfinite(numbers)][0]
+        raise TaskError(
+            f"{env_id}: {verb} {first}; mend it, or wrap it so that it does not "
+            "(gymnasium.wrappers.TransformObservation and TransformReward do that)"
+        )
 
 
 def first_seed(seed: int) -> int:
@@ -285,29 +315,10 @@ def first_seed(seed: int) -> int:
     return int(stream(seed, "worlds").integers(2**31 - 2**20))
 
 
-def _observation_space(env_id: str, space: Any) -> gymnasium.spaces.Box:
-    observation = space["image"] if isinstance(space, gymnasium.spaces.Dict) and "image" in space.spaces else space
-    if isinstance(observation, gymnasium.spaces.Box):
-        return observation
-    raise TaskError(f"{env_id}: observes {space}; wrap it so that it observes one array, or a dictionary with `image`")
-
-
-def observation_of(seen: Any) -> Observations:
-    """The array in what one environment or many observe."""
-    observation: Observations = seen["image"] if isinstance(seen, dict) else seen
-    return observation
-
-
 def pose_of(env: gymnasium.Env) -> Numbers:
     """[P] of an environment whose domain has poses; of any other, nothing."""
     domain = domain_of_env(env)
     return np.zeros(0, np.int16) if domain is None or domain.pose is None else domain.pose(env.unwrapped)
-
-
-def _number_of_actions(env_id: str, space: Any) -> int:
-    if not isinstance(space, gymnasium.spaces.Discrete) or space.start != 0:
-        raise TaskError(f"{env_id}: has actions {space}; wrap it so that they are Discrete, beginning at 0")
-    return int(space.n)
 
 
 def _resets_within_the_step(env_id: str, vector: VectorEnv) -> bool:

@@ -51,7 +51,7 @@ def moments(demonstrations: Demonstrations, index: int, task: Task) -> Iterator[
             yield Moment(picture, (f"{demonstrations.env_id}",), True)
         else:
             step = moment - 1
-            title = f"{moment}  {action_name(task.vocabulary, int(trajectory.actions[step]))}"
+            title = f"{moment}  {action_name(task.vocabulary, trajectory.actions[step])}"
             yield Moment(picture, (title, *lines[step]), bool(lines[step]))
 
 

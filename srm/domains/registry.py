@@ -3,6 +3,7 @@
 A domain is imported when it is first asked for. Whoever needs something that only a domain knows asks one of these:
 
     domain_named("minigrid")        by the name of its vocabulary, as files and flags have it
+    KnownVocabularies()             its vocabulary, or that of an installed package
     domain_of(vocabulary)           by the words a task speaks
     domain_of_env(env)              by an environment
     domain_of_id(env_id)            by the name of one
@@ -10,11 +11,14 @@ A domain is imported when it is first asked for. Whoever needs something that on
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from srm.domains.base import Domain
+from srm.installed import additions
+from srm.machine.vocabulary import find_vocabulary
 
 if TYPE_CHECKING:
     import gymnasium
@@ -30,6 +34,23 @@ def _load(name: str) -> Domain:
     domain: Domain = import_module(MODULES[name]).DOMAIN
     assert domain.vocabulary.name == name, f"{MODULES[name]} speaks {domain.vocabulary.name}"
     return domain
+
+
+class KnownVocabularies(Mapping[str, "Vocabulary"]):
+    """Those of the domains and of installed packages, which are loaded when they are named."""
+
+    def __getitem__(self, name: str) -> Vocabulary:
+        domain = domain_named(name)
+        vocabulary = find_vocabulary(name) if domain is None else domain.vocabulary
+        if vocabulary is None:
+            raise KeyError(name)
+        return vocabulary
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*MODULES, *additions())))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 def domains() -> tuple[Domain, ...]:

@@ -9,8 +9,8 @@
     def speed(after): return np.hypot(after[..., 2], after[..., 3])
 
 A function takes any of `before`, `after` [T, B, ...], `action` [T, B], `terminated`, `truncated` [T, B] and `info` (a mapping to [T, B])
-and returns [T, B]: yes or no for an event, numbers for a signal. What is declared (ranges, exclusivity, balances) is checked wherever a
-rollout is read, since proofs rely on it.
+and returns [T, B]: yes or no for an event, numbers for a signal. What is declared (ranges, exclusivity, balances) proofs rely on, and
+`srm.domains.reading` checks it wherever a rollout is read.
 
 A word may remember: a running maximum, the steps since an event. What it remembers at the end of a rollout is a row of numbers for each
 env, [B, memories], NaN where the next step begins an episode; who reads successive rollouts carries it, as the machine's node is carried.
@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -28,10 +29,10 @@ import numpy as np
 from srm.domains.base import Expert, Task
 from srm.errors import MachineError, TrajectoryError
 from srm.machine import vocabulary as symbols
-from srm.trajectory import Events, Mask, Rollout, Trajectory
+from srm.machine.validate import RESERVED
+from srm.trajectory import Events, Mask, Rollout, Trajectory, as_rollout
 
 ARGUMENTS = ("before", "action", "after", "terminated", "truncated", "info")
-_SLACK = 1e-6  # rounding of float32 at a declared bound; within it a signal reads the bound itself
 
 Function = Callable[..., Any]
 Word = str | Function  # a word's name, or the function that was declared as it
@@ -49,7 +50,7 @@ class InfoSource:
 class MemorySource:
     """A number that an episode remembers of another word."""
 
-    kind: Literal["running_max", "steps_since"]
+    kind: Literal["running_max", "steps_since", "change"]
     of: str
 
 
@@ -61,12 +62,12 @@ class WrittenVocabulary:
         self._events: dict[str, tuple[symbols.Event, Function]] = {}
         self._signals: dict[str, tuple[symbols.Signal, Function | InfoSource | MemorySource]] = {}
         self._balances: list[symbols.Balance] = []
-        self._exclusive: tuple[str, ...] = ()
+        self._exclusive: list[tuple[str, ...]] = []
 
     # Words
 
     def event(self, function: Function) -> Function:
-        """Declares the function as an event of its name. Its docstring is the meaning."""
+        """Declares the function as an event of its name, a fact about a step beside any others. Its docstring is the meaning."""
         name = self._new_name(function.__name__)
         self._refuse_arguments(function)
         self._events[name] = symbols.Event(name, _meaning(function), act=False), function
@@ -111,6 +112,17 @@ class WrittenVocabulary:
         self._signals[name] = symbols.Signal(name, f"steps since {of}", low=0), MemorySource("steps_since", of)
         return name
 
+    def change(self, signal: Word, name: str | None = None) -> str:
+        """A signal: by how much another one changed in the step, 0 in an episode's first. Changes add up to what the other one's range allows, so
+        paying for them cannot be farmed. Returns its name, `change_SIGNAL` unless given."""
+        of = self._known(signal, self._signals, "signal")
+        name, known = self._new_name(name or f"change_{of}"), self._signals[of][0]
+        width = None if known.low is None or known.high is None else known.high - known.low
+        low = None if width is None else -width
+        change = symbols.Signal(name, f"by how much {of} changed in this step", low, width, change_of=of)
+        self._signals[name] = change, MemorySource("change", of)
+        return name
+
     # Facts
 
     def once(self, event: Word) -> None:
@@ -123,21 +135,21 @@ class WrittenVocabulary:
         self._balances.append(symbols.Balance((plus,), (minus,), most=1))
 
     def exclusive(self, *events: Word) -> None:
-        """At most one of these events happens at a step."""
-        names = tuple(self._known(word, self._events, "event") for word in events)
-        if self._exclusive:
-            raise MachineError(f"words {self.name}: exclusive is declared already; a vocabulary has one such group")
-        if len(set(names)) < 2:
+        """At most one of these events happens at a step. Any others may happen together."""
+        names = tuple(dict.fromkeys(self._known(word, self._events, "event") for word in events))
+        if len(names) < 2:
             raise MachineError(f"words {self.name}: exclusive needs two events or more")
-        self._exclusive = names
+        self._exclusive.append(names)
 
     # What follows from them
 
     @property
     def vocabulary(self) -> symbols.Vocabulary:
-        events = tuple(replace(event, act=event.name in self._exclusive) for event, _ in self._events.values())
+        events = tuple(event for event, _ in self._events.values())
         signals = tuple(signal for signal, _ in self._signals.values())
-        return symbols.Vocabulary(self.name, events, signals=signals, balances=tuple(self._balances))
+        return symbols.Vocabulary(
+            self.name, events, signals=signals, balances=tuple(self._balances), exclusive=tuple(self._exclusive)
+        )
 
     def reader(self) -> WordReader:
         functions = tuple(function for _, function in self._events.values())
@@ -151,26 +163,38 @@ class WrittenVocabulary:
         meaning: str = "",
         expert: Expert | None = None,
         frames: int = 500_000,
-        success: Callable[[Trajectory], bool] | None = None,
+        machines: tuple[str | Path, ...] = (),
+        success: Word | Callable[[Trajectory], bool] | None = None,
     ) -> Task:
-        """A task in these words, of the vocabulary's name unless given."""
+        """A task in these words as they are now, of the vocabulary's name unless given. An episode is solved if `success` happens, an event, or
+        if it says so, a function of a `Trajectory`."""
+        reader = self.reader()
         return Task(
             name=name or self.name,
             meaning=meaning or f"{env_id} in the words {self.name}",
             env_id=env_id,
-            vocabulary=self.vocabulary,
-            event_reader=self.reader,
-            machines=(),
+            vocabulary=reader.vocabulary,
+            event_reader=lambda: reader,
+            machines=tuple(map(str, machines)),
             expert=expert,
             frames=frames,
-            success=success,
+            success=self._success(success, reader),
         )
+
+    def _success(self, success: Any, reader: WordReader) -> Callable[[Trajectory], bool] | None:
+        declared = any(success is function for _, function in self._events.values())
+        if not (declared or isinstance(success, str)):
+            return success
+        event = reader.vocabulary.event_index[self._known(success, self._events, "event")]
+        return lambda trajectory: event in reader.read(as_rollout([trajectory])).event
 
     def _new_name(self, name: str) -> str:
         if not (name.isidentifier() and name.isascii()):
             raise MachineError(
                 f"words {self.name}: {name!r} cannot stand in a machine; give name=, of letters, digits, _"
             )
+        if name in RESERVED:
+            raise MachineError(f"words {self.name}: {name} is a word of the language of machines; choose another name")
         if name in self._events or name in self._signals:
             raise MachineError(f"words {self.name}: {name} is declared twice; give one of them another name")
         return name
@@ -205,24 +229,16 @@ class WordReader:
     functions: tuple[Function, ...]  # [E]
     sources: tuple[Function | InfoSource | MemorySource, ...]  # of each signal
 
-    @property
-    def remembers(self) -> bool:
-        return any(isinstance(source, MemorySource) for source in self.sources)
-
     def read(self, rollout: Rollout) -> Events:
-        """As if every env began an episode. A balance may have begun earlier here, so only what no beginning explains is refused."""
-        return self._read(rollout, self.begin(rollout.envs), whole=False)[0]
+        """As if every env began an episode."""
+        return self.read_on(rollout, self.begin(rollout.envs))[0]
 
     def begin(self, envs: int) -> np.ndarray:
-        """The memory of envs that were just reset: one column for each remembering signal and each balance."""
-        remembering = sum(isinstance(source, MemorySource) for source in self.sources)
-        return np.full((envs, remembering + len(self.vocabulary.balances)), np.nan)
+        """The memory of envs that were just reset: one column for each signal that remembers."""
+        return np.full((envs, sum(isinstance(source, MemorySource) for source in self.sources)), np.nan)
 
     def read_on(self, rollout: Rollout, memory: np.ndarray) -> tuple[Events, np.ndarray]:
         """The next rollout of the same envs, and what they remember after it."""
-        return self._read(rollout, memory, whole=True)
-
-    def _read(self, rollout: Rollout, memory: np.ndarray, whole: bool) -> tuple[Events, np.ndarray]:
         known: dict[str, Any] = {
             "before": rollout.observations[:-1],
             "action": rollout.actions,
@@ -233,7 +249,6 @@ class WordReader:
         }
         happened = self._happened(rollout, known)
         signals, memory = self._read_signals(rollout, known, happened, memory.copy())
-        self._follow_balances(rollout, happened, memory, whole)
         over = rollout.terminated[-1] | rollout.truncated[-1] | ~rollout.valid[-1]
         memory[over] = np.nan
         env, step, event = np.nonzero(happened.transpose(1, 0, 2))  # sorted by env, step, event
@@ -252,7 +267,10 @@ class WordReader:
         return happened
 
     def _call(self, function: Function, known: Mapping[str, Any], rollout: Rollout) -> np.ndarray:
-        read = np.asarray(function(**{name: known[name] for name in inspect.signature(function).parameters}))
+        try:
+            read = np.asarray(function(**{name: known[name] for name in inspect.signature(function).parameters}))
+        except Exception as error:  # whatever a function of the user's does
+            raise TrajectoryError(f"{function.__name__}: raises {type(error).__name__}: {error}; mend it") from error
         shape = rollout.valid.shape
         if read.shape != shape:
             raise TrajectoryError(
@@ -267,20 +285,27 @@ class WordReader:
         """[T, B, S], and the memory after the rollout."""
         signals = np.zeros((rollout.steps, rollout.envs, len(self.sources)))
         fresh, column = rollout.fresh()[:-1], 0
-        for index, (signal, source) in enumerate(zip(self.vocabulary.signals, self.sources, strict=True)):
+        for index, source in enumerate(self.sources):
             if isinstance(source, MemorySource):
-                if source.kind == "running_max":
-                    values = signals[..., self.vocabulary.signal_index[source.of]]
-                    read, memory[:, column] = running_max(values, fresh, memory[:, column])
-                else:
+                if source.kind == "steps_since":
                     events = happened[..., self.vocabulary.event_index[source.of]]
                     read, memory[:, column] = steps_since(events, fresh, memory[:, column])
+                else:
+                    follow = running_max if source.kind == "running_max" else changes
+                    values = signals[..., self.vocabulary.signal_index[source.of]]
+                    read, memory[:, column] = follow(values, fresh, memory[:, column])
                 column += 1
             elif isinstance(source, InfoSource):
                 read = self._of_info(source, rollout)
             else:
                 read = self._call(source, known, rollout).astype(np.float64)
-            signals[..., index] = self._in_range(signal, np.where(rollout.valid, read, 0.0), rollout.valid)
+            signals[..., index] = np.where(rollout.valid, read, 0.0)
+            if not np.isfinite(signals[..., index]).all():
+                step, env = np.argwhere(~np.isfinite(signals[..., index]))[0]
+                raise TrajectoryError(
+                    f"step {step} of env {env}: signal {self.vocabulary.signals[index].name} reads "
+                    f"{signals[step, env, index]}, expected a finite number; mend it, or what the environment observes"
+                )
         return signals, memory
 
     def _of_info(self, source: InfoSource, rollout: Rollout) -> np.ndarray:
@@ -296,45 +321,6 @@ class WordReader:
                 f"(info has {keys}); if it is missing at some steps, say what stands for it: from_info(..., missing=0)"
             )
         return numbers
-
-    def _in_range(self, signal: symbols.Signal, read: np.ndarray, valid: Mask) -> np.ndarray:
-        low = -np.inf if signal.low is None else signal.low
-        high = np.inf if signal.high is None else signal.high
-        slack = _SLACK * max(1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound)), 0.0)
-        outside = ~((read >= low - slack) & (read <= high + slack)) & valid & ~np.isnan(read)
-        if outside.any():
-            step, env = np.argwhere(outside)[0]
-            raise TrajectoryError(
-                f"step {step} of env {env}: signal {signal.name} reads {read[step, env]:g}, "
-                f"outside its range {low:g}..{high:g}; proofs rely on it, so declare a wider one"
-            )
-        return np.where(valid, np.clip(read, low, high), 0.0)
-
-    def _follow_balances(self, rollout: Rollout, happened: Mask, memory: np.ndarray, whole: bool) -> None:
-        """Refuses the first step at which a balance is broken, and writes where each stands into the memory."""
-        fresh, index = rollout.fresh()[:-1], self.vocabulary.event_index
-        first = memory.shape[1] - len(self.vocabulary.balances)
-        for column, balance in enumerate(self.vocabulary.balances, first):
-            change = happened[..., [index[name] for name in balance.plus]].sum(axis=-1)
-            change -= happened[..., [index[name] for name in balance.minus]].sum(axis=-1)
-            at, memory[:, column] = running_sum(change, fresh, memory[:, column])
-            most = np.inf if balance.most is None else balance.most
-            broken = (at < balance.least) | (at > most)
-            if not whole:  # the episode under way at the first step may have begun at any allowed number
-                under_way = ~np.logical_or.accumulate(fresh, axis=0)
-                lowest, highest = (np.minimum.accumulate(at, axis=0), np.maximum.accumulate(at, axis=0))
-                swing = np.maximum(highest, 0) - np.minimum(lowest, 0)
-                broken = np.where(under_way, swing > most - balance.least, broken)
-            broken &= rollout.valid
-            if broken.any():
-                step, env = np.argwhere(broken)[0]
-                raise TrajectoryError(f"step {step} of env {env}: {self._broken(balance)}")
-
-    def _broken(self, balance: symbols.Balance) -> str:
-        plus, minus = " + ".join(balance.plus), " + ".join(balance.minus)
-        if not minus and balance.most == 1:
-            return f"{plus} happens a second time in an episode, which words.once forbids"
-        return f"{plus} and {minus} do not take turns, which words.alternate declares"
 
 
 def running_max(values: np.ndarray, fresh: Mask, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -355,10 +341,8 @@ def steps_since(happened: Mask, fresh: Mask, last: np.ndarray) -> tuple[np.ndarr
     return since, last
 
 
-def running_sum(change: np.ndarray, fresh: Mask, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sum [T, B] since the episode began; as `running_max`."""
-    total = np.empty(change.shape)
-    for t, row in enumerate(change):
-        last = np.where(fresh[t] | np.isnan(last), 0.0, last) + row
-        total[t] = last
-    return total, last
+def changes(values: np.ndarray, fresh: Mask, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By how much values [T, B] differ from those of the step before, 0 where an episode begins; as `running_max`."""
+    before = np.concatenate([last[None], values[:-1]])
+    before[fresh] = np.nan
+    return np.nan_to_num(values - before, nan=0.0), values[-1]

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
 from srm.evaluate.explain import Amount, Share, Signals, amount_of, guard_in_numbers, holes_compared
 from srm.evaluate.reference import Attributes, Judgement, Walk, happenings, signals_at
 from srm.machine.fit import require_words
@@ -69,7 +70,7 @@ class Repayment:
 @dataclass(frozen=True)
 class TracedStep:
     step: int
-    action: int
+    action: int | tuple[float, ...]  # several numbers where it has several
     happened: tuple[Happening, ...]
     signals: Mapping[str, float]
     node: str  # before the step
@@ -110,17 +111,28 @@ def trace(machine: Machine, event_reader: EventReader, trajectory: Trajectory, v
     """The machine's way along the trajectory under these values of its holes."""
     vocabulary = event_reader.vocabulary
     require_words(machine, vocabulary)
-    events = event_reader.read(as_rollout([trajectory]))
+    events = read_events(event_reader, as_rollout([trajectory]), "episode")
     walk, steps = Walk(machine, vocabulary, values), []
     for step, (happened,) in enumerate(happenings(events, vocabulary)):
         signals = signals_at(events, vocabulary, step, 0)
-        steps.append(_step(walk, step, int(trajectory.actions[step]), happened, signals))
+        steps.append(trace_step(walk, step, plain_action(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
     return Trace(tuple(steps), trajectory.terminated, sum(step.value for step in steps), trajectory.total_reward)
 
 
-def _step(walk: Walk, step: int, action: int, happened: Mapping[str, Attributes], signals: Signals) -> TracedStep:
+def plain_action(action: Any) -> int | tuple[float, ...]:
+    return tuple(action.tolist()) if action.shape else int(action)
+
+
+def trace_step(
+    walk: Walk,
+    step: int,
+    action: int | tuple[float, ...],
+    happened: Mapping[str, Attributes],
+    signals: Signals,
+) -> TracedStep:
+    """One step of a walk, which it moves on."""
     then = copy(walk)  # where the machine stood before the step
     then.counts, then.pay = dict(walk.counts), list(walk.pay)
     judgement = walk.step(happened, signals, f"step {step}")

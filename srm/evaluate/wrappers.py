@@ -29,8 +29,11 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from srm.domains.base import EventReader, RememberingReader
-from srm.domains.envs import observation_of, pose_of
+from srm.domains.base import EventReader
+from srm.domains.envs import numbers_of, pose_of, space_of, vector_numbers
+from srm.domains.info import task_of
+from srm.domains.reading import EventStream
+from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
 from srm.errors import TaskError
 from srm.evaluate.batched import assignment_of
 from srm.evaluate.reference import Judgement, Walk, happenings, signals_at
@@ -52,20 +55,16 @@ class _Judges:
     def __init__(
         self,
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None,
         values: Mapping[str, float] | None,
         outside_constraint: bool,
         count: int,
     ) -> None:
+        event_reader = event_reader or _own_reader(machine)
         require_words(machine, event_reader.vocabulary)
-        if isinstance(event_reader, RememberingReader) and event_reader.remembers:
-            raise TaskError(
-                f"the words {event_reader.vocabulary.name} remember earlier steps, which a wrapper cannot yet; "
-                "train with `srm train --reward`, or use words without running_max and steps_since"
-            )
         assignment = assignment_of(machine, values, outside_constraint=outside_constraint)
         by_name = dict(zip(machine.hole_names, assignment.tolist(), strict=True))
-        self.event_reader = event_reader
+        self.event_reader, self._stream = event_reader, EventStream(event_reader)
         self.walks = [Walk(machine, event_reader.vocabulary, by_name) for _ in range(count)]
         self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
         self.repays = any(rule.hindsight for _, rule, _ in machine.rules)
@@ -77,20 +76,32 @@ class _Judges:
                 stacklevel=3,
             )
 
+    def begin_episode(self, env: int) -> None:
+        self.walks[env].begin_episode()
+        self._stream.begin(env)
+
     def step(
-        self, before: Seen, actions: npt.NDArray[Any], after: Seen, terminated: Mask, truncated: Mask, valid: Mask
+        self,
+        before: Seen,
+        actions: npt.NDArray[Any],
+        after: Seen,
+        terminated: Mask,
+        truncated: Mask,
+        valid: Mask,
+        numbers: Mapping[str, npt.NDArray[Any]],
     ) -> list[Judgement | None]:
-        """What the machine says of each env's step; None of one that was not valid."""
+        """What the machine says of each env's step; None of one that was not valid. `numbers` are those of `info`, [B] of each key."""
         rollout = Rollout(
             observations=np.stack([before[0], after[0]]),
-            actions=np.asarray(actions, np.int64)[None],
+            actions=actions[None],
             poses=np.stack([before[1], after[1]]),
             task_reward=np.zeros((1, len(valid)), np.float32),
             terminated=terminated[None],
             truncated=(truncated & ~terminated)[None],
             valid=valid[None],
+            info={key: values[None] for key, values in numbers.items()},
         )
-        events, vocabulary = self.event_reader.read(rollout), self.event_reader.vocabulary
+        events, vocabulary = self._stream.read(rollout), self.event_reader.vocabulary
         (happened,) = happenings(events, vocabulary)
         judgements: list[Judgement | None] = [None] * len(valid)
         for env in np.flatnonzero(valid).tolist():
@@ -118,10 +129,19 @@ class _Judges:
         return standing
 
 
+def _own_reader(machine: Machine) -> EventReader:
+    """Of a machine that brings its words along; every other needs an event reader."""
+    if machine.info is None:
+        raise TaskError(
+            f"machine {machine.name} has words that somebody must read: give the event reader of its task, task.event_reader()"
+        )
+    return task_of(machine).event_reader()
+
+
 class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays what the machine pays.
 
-    `values` are those of the holes, unless they are written in the machine. `look` is a function from what the environment
+    `values` are those of the holes, unless they are written in the machine. A machine in `words info` needs no event reader. `look` is a function from what the environment
     observes to the array that the event reader reads, and the pose. Unless given, the array is the observation itself or its `image`, and the
     pose its `pose`, or that of MiniGrid's agent.
     """
@@ -130,7 +150,7 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self,
         env: gymnasium.Env[Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -147,7 +167,8 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
             look=look,
         )
         gymnasium.Wrapper.__init__(self, env)
-        _expect_discrete(env.action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.action_space)
+        self._space: ObservationSpace | None = space_of(env) if look is None else None
         self.machine, self._show_node, self._look = machine, show_node, look
         self._judges = _Judges(machine, event_reader, values, outside_constraint, 1)
         if show_node:
@@ -160,16 +181,16 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         seen, info = self.env.reset(seed=seed, options=options)
-        self._judges.walks[0].begin_episode()
+        self._judges.begin_episode(0)
         self._before = self._see(seen)
         return self._observation(seen), {**info, "node": self.machine.start}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, Info]:
         seen, task_reward, terminated, truncated, info = self.env.step(action)
-        after = self._see(seen)
-        (judgement,) = self._judges.step(
-            self._before, np.array([action]), after, np.array([terminated]), np.array([truncated]), np.ones(1, np.bool_)
-        )
+        after, numbers = self._see(seen), {key: np.array([number]) for key, number in numbers_of(info).items()}
+        ends = np.array([terminated]), np.array([truncated]), np.ones(1, np.bool_)
+        chosen = _actions(self._actions, action, 1)
+        (judgement,) = self._judges.step(self._before, chosen, after, *ends, numbers)
         assert judgement is not None
         self._before = after
         info = {**info, **self._judges.info(0, judgement, float(task_reward), bool(terminated or truncated))}
@@ -179,8 +200,9 @@ class SymbolicReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         if self._look is not None:
             observation, pose = self._look(seen)
         else:
-            observation = observation_of(seen)
-            pose = seen["pose"] if isinstance(seen, dict) and "pose" in seen else pose_of(self.env)
+            assert self._space is not None
+            observation = self._space.read(seen)
+            pose = self._space.pose(seen) if self._space.has_pose else pose_of(self.env)
         return np.array(observation)[None], np.array(pose)[None]
 
     def _observation(self, seen: Any) -> Any:
@@ -195,7 +217,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         self,
         env: VectorEnv[Any, Any, Any],
         machine: Machine,
-        event_reader: EventReader,
+        event_reader: EventReader | None = None,
         values: Mapping[str, float] | None = None,
         *,
         show_node: bool = False,
@@ -203,10 +225,11 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         look: Callable[[Any], Seen] | None = None,
     ) -> None:
         super().__init__(env)
-        _expect_discrete(env.single_action_space)
+        self._actions: ActionSpace = action_space_of(str(env), env.single_action_space)
         if not isinstance(env.metadata.get("autoreset_mode"), AutoresetMode):
             raise TaskError(f"{env}: does not say its autoreset mode; set metadata['autoreset_mode']")
-        self.machine, self._show_node, self._look = machine, show_node, look or _look
+        self.machine, self._show_node = machine, show_node
+        self._look = look or _looking(observation_space_of(str(env), env.single_observation_space))
         self._mode: AutoresetMode = env.metadata["autoreset_mode"]
         self._judges = _Judges(machine, event_reader, values, outside_constraint, env.num_envs)
         self._resetting = np.zeros(env.num_envs, np.bool_)  # envs whose next step is spent on resetting
@@ -223,7 +246,7 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         begun = np.array((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))  # the vector takes it out
         seen, info = self.env.reset(seed=seed, options=options)
         for env in np.flatnonzero(begun):
-            self._judges.walks[env].begin_episode()
+            self._judges.begin_episode(int(env))
             info = self._add_info(info, {"node": self.machine.start}, int(env))
         self._resetting[begun] = False
         self._before = _copied(self._look(seen))
@@ -234,7 +257,10 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         over, valid = np.logical_or(terminated, truncated), ~self._resetting
         current = _copied(self._look(seen))
         after = self._last_seen(current, over, info)
-        judgements = self._judges.step(self._before, actions, after, np.array(terminated), np.array(truncated), valid)
+        ends = np.array(terminated), np.array(truncated), valid
+        numbers = vector_numbers(info, over if self._mode is AutoresetMode.SAME_STEP else np.zeros_like(over))
+        chosen = _actions(self._actions, actions, self.num_envs)
+        judgements = self._judges.step(self._before, chosen, after, *ends, numbers)
         self._before = current
         pay = np.array([judgement.pay if judgement else 0.0 for judgement in judgements])
         for env, judgement in enumerate(judgements):
@@ -256,14 +282,14 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         """Adds what the machine says of the env's step, and begins its next episode where that is shown."""
         walk = self._judges.walks[env]
         if judgement is None:  # the step was spent on resetting
-            walk.begin_episode()
+            self._judges.begin_episode(env)
         step_info = self._judges.info(env, judgement, task_reward, over) if judgement else {"node": walk.node}
         within = over and self._mode is AutoresetMode.SAME_STEP
         if within and self._show_node:
             final: Any = info["final_obs"]
             final[env] = _add_node(final[env], self._judges.one_hot()[env])
         if within:
-            walk.begin_episode()
+            self._judges.begin_episode(env)
             info = self._add_info(info, {"final_info": step_info}, env)
             step_info = {"node": walk.node}
         return self._add_info(info, step_info, env)
@@ -272,10 +298,13 @@ class SymbolicRewardVector(VectorWrapper[Any, Any, Any, Any, Any]):
         return _add_node(seen, self._judges.one_hot()) if self._show_node else seen
 
 
-def _look(seen: Any) -> Seen:
-    observations = observation_of(seen)
-    poses = seen["pose"] if isinstance(seen, dict) and "pose" in seen else np.zeros((len(observations), 0), np.int16)
-    return observations, poses
+def _looking(space: ObservationSpace) -> Callable[[Any], Seen]:
+    return lambda seen: (space.read(seen), space.pose(seen))
+
+
+def _actions(space: ActionSpace, actions: Any, count: int) -> npt.NDArray[Any]:
+    """[B] or [B, A], as event readers know them."""
+    return np.asarray(actions, space.dtype).reshape(count, *space.shape)
 
 
 def _copied(seen: Seen) -> Seen:
@@ -284,12 +313,9 @@ def _copied(seen: Seen) -> Seen:
 
 
 def _batch_of_one(seen: Any) -> Any:
-    return {name: np.asarray(part)[None] for name, part in seen.items()} if isinstance(seen, dict) else seen[None]
-
-
-def _expect_discrete(space: Any) -> None:
-    if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise TaskError(f"actions are {space}; wrap the environment so that they are Discrete, beginning at 0")
+    if isinstance(seen, dict):
+        return {name: _batch_of_one(part) for name, part in seen.items()}
+    return tuple(map(_batch_of_one, seen)) if isinstance(seen, tuple) else np.asarray(seen)[None]
 
 
 def _with_node(space: spaces.Space[Any], nodes: int) -> spaces.Dict:

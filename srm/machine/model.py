@@ -18,7 +18,7 @@ from srm.errors import MOST_SHOWN, AssignmentError, MachineError, near
 from srm.machine.affine import Form, expand
 from srm.machine.holes import Constraint, Hole, LinearRow, Within
 from srm.machine.terms import Guard, Happens, Number, Term, events_of
-from srm.machine.vocabulary import VOCABULARIES, Vocabulary
+from srm.machine.vocabulary import InfoWords, Vocabulary, find_vocabulary
 
 if TYPE_CHECKING:
     from srm.machine.checks.core.report import Report
@@ -143,6 +143,7 @@ class Machine:
     terms: tuple[tuple[str, Term], ...] = ()  # named terms; each may use those before it
     constraints: tuple[Constraint, ...] = ()
     words: str | None = None  # the vocabulary the machine is written for
+    info: InfoWords | None = None  # `words info`: the vocabulary itself, which the machine brings along
 
     def __post_init__(self) -> None:
         from srm.machine.validate import find_problems  # validation reads models, so it cannot be imported before them
@@ -261,15 +262,23 @@ class Machine:
 
         return svg(self)
 
-    def check(self, vocabulary: Vocabulary | None = None, constraint: str | None = None) -> Report:
+    def check(
+        self, vocabulary: Vocabulary | None = None, constraint: str | None = None, horizon: int | None = None
+    ) -> Report:
         """What can be proved about the machine before any training: `print` it, or let a notebook show it.
 
-        `vocabulary`: the vocabulary it is written in; the one it names, where that ships, unless given.
+        `vocabulary`: the vocabulary it is written in; the one it names, where that ships or is installed, unless given.
         `constraint`: the name of the one to assume, or "none"; its first unless given.
+        `horizon`: how many steps an episode may last, for the question what it can earn.
         """
         from srm.machine.checks.check import check  # loads Z3, which nothing else here needs
 
-        return check(self, vocabulary or VOCABULARIES.get(self.words or ""), constraint)
+        return check(self, vocabulary or self.own_vocabulary, constraint, horizon)
+
+    @property
+    def own_vocabulary(self) -> Vocabulary | None:
+        """The vocabulary that it brings along, or the one of its name that ships or is installed; None: neither is known."""
+        return self.info.vocabulary if self.info else find_vocabulary(self.words)
 
 
 def held_to(machine: Machine, kept: Constraint | None) -> Machine:

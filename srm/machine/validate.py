@@ -40,13 +40,14 @@ from srm.machine.terms import (
     number_text,
     parts,
 )
-from srm.machine.vocabulary import LARGEST_COORDINATE
+from srm.machine.vocabulary import INFO, LARGEST_COORDINATE
 
 RESERVED = frozenset(
     "machine words holes counters counts rule at resets on let start node accept constraint every hole except "
     "always otherwise and or not where next to none hindsight since last in".split()
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9_./-]{1,100}\Z")
 LONGEST_NAME = 100
 
 
@@ -70,6 +71,7 @@ def find_problems(machine: Machine) -> Iterator[Problem]:
         rules=dict.fromkeys(rule.name for node in machine.nodes for rule in node.rules if rule.name is not None),
     )
     yield from _names(machine)
+    yield from _info(machine)
     yield from _holes(machine)
     yield from _named_terms(machine, known)
     for counter in machine.counters:
@@ -95,6 +97,7 @@ def _names(machine: Machine) -> Iterator[Problem]:
         ("rule", rules),
         ("constraint", machine.constraints),
         ("term", machine.terms),
+        ("signal", [word.signal for word in machine.info.words] if machine.info else []),
     ]
     for kind, things in kinds:
         seen: Tally[str] = Tally()
@@ -116,6 +119,29 @@ def _name(kind: str, name: str, about: object) -> Iterator[Problem]:
         yield Problem(f"the name of {a_kind} with {len(name)} characters; at most {LONGEST_NAME} are allowed", about)
     elif not _NAME.match(name):
         yield Problem(f"{name!r} cannot name {a_kind}; use letters, digits and _", about)
+
+
+def _info(machine: Machine) -> Iterator[Problem]:
+    """Words that the machine brings along. An id with a `:` would have Gymnasium import a module, which no file may."""
+    info = machine.info
+    if info is None:
+        if machine.words == INFO:
+            yield Problem(f'`words {INFO}` needs its environment: words {INFO} "Hopper-v5"', machine, INFO)
+        return
+    if machine.words != INFO:
+        yield Problem(f"a machine that reads info has words={INFO!r}, not {machine.words!r}", machine)
+    if not _ENVIRONMENT.match(info.env_id):
+        yield Problem(
+            f"{info.env_id!r} is no id of an environment, such as Hopper-v5; a file imports no module", machine, INFO
+        )
+    named = {name for name, _ in machine.terms}
+    for word in info.words:
+        if word.signal.name in named:
+            yield Problem(f"{word.signal.name} is a signal and a term named by `let`; rename one", word)
+        if not 0 < len(word.key) <= LONGEST_NAME or not word.key.isprintable() or '"' in word.key:
+            yield Problem(f"{word.key!r} cannot be a key of info here", word)
+        if word.missing is not None and not math.isfinite(word.missing):
+            yield Problem(f"what stands for {word.signal.name} where it is missing is not a finite number", word)
 
 
 def _holes(machine: Machine) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import isfinite
 
 from srm.errors import MachineError
+from srm.installed import additions
 
 NOTHING = -1  # an attribute that an occurrence does not have: the colour of a box that held no key
 _STRIDE = 1 << 15
@@ -52,12 +53,17 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Signal:
-    """A real number known at every step, such as a position or a speed. It never leaves `low`..`high`; None: no bound is known."""
+    """A real number known at every step, such as a position or a speed. It never leaves `low`..`high`; None: no bound is known.
+
+    `change_of` names a signal of which this is the change in a step: however long an episode lasts, changes add up to no more than the range of
+    that signal is wide.
+    """
 
     name: str
     meaning: str
     low: float | None = None
     high: float | None = None
+    change_of: str | None = None
 
     def __post_init__(self) -> None:
         bounds = [bound for bound in (self.low, self.high) if bound is not None]
@@ -91,6 +97,9 @@ class Vocabulary:
     attributes: tuple[Attribute, ...] = ()
     signals: tuple[Signal, ...] = ()
     balances: tuple[Balance, ...] = ()
+    exclusive: tuple[
+        tuple[str, ...], ...
+    ] = ()  # groups of events of which at most one happens at a step, beside the acts
 
     def __post_init__(self) -> None:
         for kind, words in (("event", self.events), ("attribute", self.attributes), ("signal", self.signals)):
@@ -98,6 +107,11 @@ class Vocabulary:
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise MachineError(f"words {self.name}: {kind} {min(twice)} is listed twice")
+        for signal in self.signals:
+            if signal.change_of is not None and signal.change_of not in self.signal_index:
+                raise MachineError(
+                    f"words {self.name}: {signal.name} is the change of {signal.change_of}, which is not a signal"
+                )
         for event in self.events:
             for attribute in event.attributes:
                 if attribute not in self.attribute_index:
@@ -108,6 +122,9 @@ class Vocabulary:
             for name in (*balance.plus, *balance.minus):
                 if name not in self.event_index:
                     raise MachineError(f"words {self.name}: a balance speaks of {name}, which is not an event")
+        for name in (name for group in self.exclusive for name in group):
+            if name not in self.event_index:
+                raise MachineError(f"words {self.name}: {name} is said to exclude others, but is not an event")
 
     @cached_property
     def event_index(self) -> dict[str, int]:
@@ -125,6 +142,58 @@ class Vocabulary:
     def acts(self) -> tuple[str, ...]:
         return tuple(event.name for event in self.events if event.act)
 
+    def width(self, name: str) -> float | None:
+        """How far the changes of a signal can add up to, if it has a range."""
+        signal = self.signals[self.signal_index[name]]
+        return None if signal.low is None or signal.high is None else signal.high - signal.low
+
+    @cached_property
+    def groups(self) -> tuple[frozenset[str], ...]:
+        """Events of which at most one happens at a step: the acts, and those that are declared exclusive."""
+        return tuple(frozenset(group) for group in (self.acts, *self.exclusive) if len(set(group)) > 1)
+
+
+@dataclass(frozen=True)
+class InfoWord:
+    """A signal that is the number `key` of Gymnasium's `info`. `missing` stands for it at steps that have none; None: every step has it."""
+
+    signal: Signal
+    key: str
+    missing: float | None = None
+
+
+INFO = "info"  # what the vocabulary of such words is called
+
+
+@dataclass(frozen=True)
+class InfoWords:
+    """The words that a machine brings along: numbers of `info` in one environment. They are data, so a file alone can name them."""
+
+    env_id: str
+    words: tuple[InfoWord, ...]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(INFO, (), signals=tuple(word.signal for word in self.words))
+
 
 # Those that ship, by name: a domain enters its own where it is defined. A machine is checked by the one it names.
 VOCABULARIES: dict[str, Vocabulary] = {}
+
+
+def find_vocabulary(name: str | None) -> Vocabulary | None:
+    """One that ships, or that an installed package adds."""
+    if name is None or name in VOCABULARIES:
+        return VOCABULARIES.get(name or "")
+    addition = additions().get(name)
+    if addition is None:
+        return None
+    loaded = addition.load()
+    vocabulary = getattr(loaded, "vocabulary", loaded)  # a task has one, and words written as functions make one
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.name != name:
+        what = f"the words {vocabulary.name}" if isinstance(vocabulary, Vocabulary) else type(loaded).__name__
+        raise MachineError(
+            f"{addition.entry.value} of the package {addition.package} adds {what} under the name {name}; "
+            "it must be a Vocabulary of that name, or a task in its words"
+        )
+    return vocabulary

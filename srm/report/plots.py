@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from srm.infer.posterior.record import HoleRecord, Summary
 from srm.report.compare.figures import palette, thousands
 from srm.report.figure import STYLE, ShownFigure
-from srm.report.run.read import Columns
+from srm.runs.log import Columns
 
 COLUMNS = 3  # holes beside each other
 HOLE = "#8a3ffc"  # as on the pages

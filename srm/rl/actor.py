@@ -23,13 +23,14 @@ class Actor:
         self._frames = self._blanks  # newest first
         self._rows = np.arange(net.lags, dtype=np.uint32)[None]
 
-    def __call__(self, observations: Sequence[Observations]) -> int:
+    def __call__(self, observations: Sequence[Observations]) -> int | np.ndarray:
         net, episode_start = self._net, len(observations) == 1
         earlier = self._blanks if episode_start else self._frames
         self._frames = np.concatenate([net.encode(observations[-1])[None], earlier[:-1]])
         with torch.no_grad():
             inputs = NetInput(self._frames, self._rows, self._memory, torch.tensor([[episode_start]]))
             outputs, self._memory = net(inputs)
-        logits = outputs["logits"][0].numpy()
-        noise = 0.0 if self._greedy else self._rng.gumbel(size=logits.shape)
-        return int((logits + noise).argmax())
+            computed = {name: output[0].numpy() for name, output in outputs.items()}
+        noise = net.policy.noise(None if self._greedy else self._rng, ())
+        action = net.policy.act(computed, noise)
+        return action if np.ndim(action) else int(action)

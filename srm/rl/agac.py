@@ -22,14 +22,15 @@ from torch import Tensor
 
 from srm.domains.envs import Envs
 from srm.rl.advantages import explained_variance
-from srm.rl.gradients import ppo_gradients
-from srm.rl.learner import Learner, Means, weights_seed
+from srm.rl.distributions import Categorical, Output, log_prob_of, log_softmax
+from srm.rl.gradients import backward, ppo_gradients
+from srm.rl.learner import Learner, Means, number_of_actions, weights_seed
 from srm.rl.losses import Targets
 from srm.rl.minibatches import Minibatches
-from srm.rl.nn.nets import Kind, Net, NetConfig, Output, TowerPlan, make_net
+from srm.rl.nn.nets import Kind, Net, NetConfig, TowerPlan, make_net
 from srm.rl.optimise import Optimiser
 from srm.rl.ppo import PpoConfig, batch_advantages
-from srm.rl.rollout import Batch, Player, log_prob_of, log_softmax
+from srm.rl.rollout import Batch, Player
 from srm.rl.visits import Visits
 from srm.settings import ABOVE_ZERO, ONE_OR_MORE, ZERO_OR_MORE
 
@@ -99,9 +100,10 @@ class AgacTargets:
 
 def agac_targets(net: Net, batch: Batch, pay: np.ndarray, ppo: PpoConfig, config: AgacConfig, c: float) -> AgacTargets:
     """The two lines at the head of this file."""
+    assert isinstance(batch.policy, Categorical)
     logits, adversary_logits = (batch.outputs[name][:-1] for name in ("logits", "adversary"))
     log_probs, adversary_log_probs = log_softmax(logits), log_softmax(adversary_logits)
-    actions = batch.rollout.actions
+    actions = batch.policy.targets(batch.rollout.actions)
     surprise = surprise_of(log_prob_of(logits, actions), log_prob_of(adversary_logits, actions))
     kl = divergence(log_probs, adversary_log_probs)
     bonus = 0.0 if batch.visits is None else count_bonus(config, batch.visits)
@@ -116,7 +118,7 @@ def agac_targets(net: Net, batch: Batch, pay: np.ndarray, ppo: PpoConfig, config
 def agac_towers(actions: int, config: AgacConfig) -> tuple[TowerPlan, ...]:
     return (
         TowerPlan("actor", (Output("logits", actions, 0.01),)),
-        TowerPlan("critic", (Output("value", 1, 1.0),)),
+        TowerPlan("critic", (Output("value", 1, 1.0, scalar=True),)),
         TowerPlan("adversary", (Output("adversary", actions, 0.01),), hidden=config.adversary_hidden),
     )
 
@@ -126,7 +128,7 @@ class Agac(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: AgacConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = make_net(envs, kind, net, agac_towers(envs.actions, config), weights_seed(seed))
+        policy = make_net(envs, kind, net, agac_towers(number_of_actions(envs, "agac"), config), weights_seed(seed))
         of_adversary = {name: w for name, w in policy.named_parameters() if name.startswith("towers.adversary")}
         others = {name: w for name, w in policy.named_parameters() if name not in of_adversary}
         bounds = {"epsilon": ppo.epsilon, "max_grad_norm": ppo.max_grad_norm}
@@ -149,8 +151,8 @@ class Agac(Learner):
             for minibatch in minibatches.epoch(self.ppo.minibatches, rng):
                 # PPO's loss and its gradient
                 outputs = minibatch.outputs(self.net)
-                losses, *gradients = ppo_gradients(outputs, targets, minibatch.index, self.ppo)
-                torch.autograd.backward((outputs["logits"], outputs["value"]), gradients)
+                losses, gradients = ppo_gradients(self.net.policy, outputs, targets, minibatch.index, self.ppo)
+                backward(outputs, gradients)
 
                 # The adversary's
                 adversary_loss = loss_adversary(old_log_probs[minibatch.index], outputs["adversary"])
@@ -160,6 +162,7 @@ class Agac(Learner):
                 norm, _ = (optimiser.step() for optimiser in self._optimisers.values())
                 means.add(losses | {"loss_adversary": adversary_loss, "gradient_norm": norm})
 
+        self.net.watch(batch.rollout)
         valid = batch.rollout.valid
         return means.take() | {
             "explained_variance": explained_variance(batch.values[valid], agac.returns[valid]),

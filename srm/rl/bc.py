@@ -9,11 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 
 from srm.domains.envs import Envs
 from srm.rl.learner import Learner, Means, weights_seed
-from srm.rl.losses import entropy_of
 from srm.rl.nn.nets import Kind, NetConfig, NetInput, make_net
 from srm.rl.ppo import PpoConfig, actor_critic
 from srm.rl.rollout import Batch, Player, batch_of
@@ -49,7 +47,8 @@ class Clone(Learner):
         seed: int,
     ) -> None:
         self.config = config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.action_space, net), weights_seed(seed))
+        policy.watch(demonstrations)  # the only observations that are ever learnt from
         self._optimiser = ppo.optimiser(policy)
 
         # All demonstrations at once, as sequences that begin with their episodes: memory runs along them, with its gradient.
@@ -57,16 +56,16 @@ class Clone(Learner):
         rows, memory = demos.rows[:-1].reshape(-1, policy.lags), torch.from_numpy(demos.memory[0])
         self._inputs = NetInput(demos.frames, rows, memory, torch.from_numpy(demos.episode_start[:-1]))
         self._valid = torch.from_numpy(np.flatnonzero(demonstrations.valid.reshape(-1)))
-        self._actions = torch.from_numpy(demonstrations.actions.reshape(-1))[self._valid]
+        self._actions = torch.from_numpy(policy.policy.targets(demonstrations.actions)).flatten(0, 1)[self._valid]
         super().__init__(Player(envs, policy, ppo.num_steps, seed), {}, {"adam": self._optimiser}, seed)
 
     def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
         means = Means()
         for _ in range(self.config.steps):
             outputs, _ = self.net(self._inputs)
-            logits = outputs["logits"][self._valid]
-            loss = cross_entropy(logits, self._actions)
-            entropy = entropy_of(torch.log_softmax(logits, dim=1)).mean()
+            seen = {name: output[self._valid] for name, output in outputs.items()}
+            log_prob, entropies = self.net.policy.judge(seen, self._actions)
+            loss, entropy = -log_prob.mean(), entropies.mean()
             (loss - self.config.entropy_weight * entropy).backward()
             means.add({"loss_clone": loss, "entropy": entropy, "gradient_norm": self._optimiser.step()})
         return means.take()

@@ -1,6 +1,6 @@
 """The episodes that ended in a rollout: their return, length, and whether they were solved.
 
-Return is the task's own reward, whatever the learner was paid; an episode with any of it is solved.
+Return is the task's own reward, whatever the learner was paid. An episode with any of it is solved, unless somebody else says which are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srm.trajectory import Rollout
+from srm.trajectory import Mask, Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,10 +21,7 @@ class Episodes:
     env: np.ndarray
     total: np.ndarray  # the return
     length: np.ndarray
-
-    @property
-    def solved(self) -> np.ndarray:
-        return self.total > 0
+    solved: np.ndarray
 
     def __len__(self) -> int:
         return len(self.env)
@@ -36,8 +33,8 @@ class EpisodeBook:
     def __init__(self, num_envs: int) -> None:
         self._total, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)  # so far, of the episode under way
 
-    def read(self, rollout: Rollout) -> Episodes:
-        """Those that ended in this rollout."""
+    def read(self, rollout: Rollout, solved: Mask | None = None) -> Episodes:
+        """Those that ended in this rollout; `solved` [T, B] says at their last step which are."""
         total = self._total + np.cumsum(rollout.task_reward * rollout.valid, axis=0, dtype=np.float64)  # [T, B]
         length = self._length + np.cumsum(rollout.valid, axis=0)
         env, step = np.nonzero((rollout.terminated | rollout.truncated).T)
@@ -49,7 +46,8 @@ class EpisodeBook:
         for carried, sums in zip((self._total, self._length), at_end, strict=True):
             last = np.append(env[1:] != env[:-1], True)[: len(env)]
             carried[env[last]] -= sums[last]
-        return Episodes(env, at_end[0] - before[0], at_end[1] - before[1])
+        returns = at_end[0] - before[0]
+        return Episodes(env, returns, at_end[1] - before[1], returns > 0 if solved is None else solved[step, env])
 
 
 WINDOW = 100
@@ -64,17 +62,20 @@ class Recent:
     """The last hundred episodes, for a curve that can be read."""
 
     def __init__(self, size: int = WINDOW, past: list[list[float]] | None = None) -> None:
-        self._last: deque[list[float]] = deque(past or [], maxlen=size)  # [return, length]
+        # [return, length, solved]; checkpoints of version 0.2 have the first two
+        rows = [[*row, float(row[0] > 0)][:3] for row in past or []]
+        self._last: deque[list[float]] = deque(rows, maxlen=size)
 
     def add(self, episodes: Episodes) -> None:
-        self._last.extend([float(t), float(n)] for t, n in zip(episodes.total, episodes.length, strict=True))
+        rows = np.stack([episodes.total, episodes.length, episodes.solved], axis=1, dtype=np.float64)
+        self._last.extend(rows.tolist())
 
     def means(self) -> dict[str, float]:
         """NaN before the first episode has ended."""
         if not self._last:
             return {"return": math.nan, "success": math.nan, "length": math.nan}
-        total, length = np.array(self._last).T
-        return {"return": float(total.mean()), "success": float((total > 0).mean()), "length": float(length.mean())}
+        total, length, solved = np.array(self._last).mean(axis=0).tolist()
+        return {"return": total, "success": solved, "length": length}
 
     def summary(self) -> dict[str, float | int | None]:
         """The means as `json` can write them, and of how many episodes they are."""

@@ -13,11 +13,12 @@ from srm.rl.episodes import EpisodeBook, Episodes
 from srm.rl.nn.nets import Net
 from srm.rl.rollout import Player
 from srm.seeding import stream
-from srm.trajectory import Rollout, joined, masked
+from srm.trajectory import Mask, Rollout, joined, masked
 
 DRAWS = 2000
 WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
 MOST_STEPS = 4096
+COLUMNS = ("env", "total", "length", "solved")  # of episodes
 
 
 def evaluate(
@@ -28,11 +29,12 @@ def evaluate(
     greedy: bool,
     seed: int,
     num_steps: int = 128,
-    watch: Callable[[Rollout], None] | None = None,
+    judge: Callable[[Rollout], Mask | None] = lambda _: None,
 ) -> Episodes:
     """The first episodes of each env, the same number of each (or one more).
 
-    An env's quota counts, not the first to end anywhere: those would be the short ones. `watch` sees every rollout.
+    An env's quota counts, not the first to end anywhere: those would be the short ones. `judge` sees every rollout, and may say which
+    episodes are solved, as `EpisodeBook.read` takes it.
     """
     quota = np.full(envs.count, episodes // envs.count)
     quota[: episodes % envs.count] += 1
@@ -40,13 +42,11 @@ def evaluate(
     parts: list[Episodes] = []
     while (quota > 0).any():
         rollout = player.collect(greedy).rollout
-        if watch is not None:
-            watch(rollout)
-        finished = book.read(rollout)
+        finished = book.read(rollout, judge(rollout))
         counted = _rank(finished.env) < quota[finished.env]
         np.subtract.at(quota, finished.env[counted], 1)
-        parts.append(Episodes(finished.env[counted], finished.total[counted], finished.length[counted]))
-    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("env", "total", "length")))
+        parts.append(Episodes(*(getattr(finished, name)[counted] for name in COLUMNS)))
+    return Episodes(*(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS))
 
 
 def _rank(sorted_groups: np.ndarray) -> np.ndarray:

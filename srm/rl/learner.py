@@ -13,12 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
-from srm.errors import RunError
+from srm.domains.envs import Envs
+from srm.domains.spaces import Choice, describe
+from srm.errors import RunError, TaskError
 from srm.rl.optimise import Optimiser
-from srm.rl.rollout import Batch, Player, batch_of, log_prob_of, recompute
+from srm.rl.rollout import Batch, Player, log_probs_along
+from srm.rl.saved import load_weights
 from srm.rl.visits import Visits
 from srm.seeding import stream
 from srm.trajectory import Rollout
@@ -63,8 +65,7 @@ class Learner(ABC):
 
         Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """
-        logits = recompute(self.net, batch_of(self.net, rollout))["logits"]
-        return log_prob_of(logits, rollout.actions) * rollout.valid
+        return log_probs_along(self.net, rollout)
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""
@@ -84,7 +85,7 @@ class Learner(ABC):
         for part, module in self._modules.items():
             load_weights(module, part, tensors)
         for part, optimiser in self._optimisers.items():
-            optimiser.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
+            optimiser.load(part, tensors)
         self.frames, self.rounds = frames, rounds
         self.player.start_at(rounds)
 
@@ -92,22 +93,19 @@ class Learner(ABC):
         return stream(self._seed, f"{purpose} {self.rounds}")
 
 
+def number_of_actions(envs: Envs, learner: str) -> int:
+    """How many there are to choose one from, which some learners cannot do without."""
+    if not isinstance(envs.action_space, Choice):
+        raise TaskError(
+            f"--learner {learner} needs one of several actions at a step (Discrete), those of {envs.env_id} are "
+            f"{describe(envs.action_space.dtype, envs.action_space.shape)}; use --learner ppo"
+        )
+    return envs.action_space.count
+
+
 def weights_seed(seed: int) -> int:
     """What the first weights of a run are drawn from."""
     return int(stream(seed, "weights").integers(2**63))
-
-
-def load_weights(module: nn.Module, part: str, tensors: Mapping[str, Tensor]) -> None:
-    """Puts the tensors `part.*` into a module, or says which of them does not fit."""
-    for name, value in module.state_dict().items():
-        full = f"{part}.{name}"
-        if full not in tensors:
-            raise RunError(f"these weights have no {full}: they are of another network or learner")
-        if tensors[full].shape != value.shape:
-            shape, expected = list(tensors[full].shape), list(value.shape)
-            raise RunError(f"{full} is {shape}, expected {expected}: these weights are of another network or task")
-        with torch.no_grad():
-            value.copy_(tensors[full])
 
 
 class Means:

@@ -2,8 +2,8 @@
 
     n samples of a minibatch; A actions; T * B steps of a batch
 
-`ppo_losses` is the loss that PPO minimises; learning takes the same numbers and their gradients from `gradients.py`, which is
-six times as fast. Tests keep the two equal, and this one equal to Stable-Baselines3's.
+`ppo_losses` is the loss that PPO minimises, whatever its policy draws from; learning takes the same numbers and their gradients from
+`gradients.py`, which is six times as fast. Tests keep the two equal, and this one equal to Stable-Baselines3's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from srm.rl.distributions import Distribution
 from srm.rl.rollout import Batch
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Targets:
     """What is to be learnt from each of the T * B steps of a batch, and what the policy that played it computed; all [T * B]."""
 
-    actions: Tensor
+    actions: Tensor  # or [T * B, A], as the policy's distribution reads them
     log_prob: Tensor  # of the policy that played
     values: Tensor  # of the critic then
     advantages: Tensor
@@ -36,21 +37,22 @@ class Targets:
     def of(batch: Batch, advantages: np.ndarray, returns: np.ndarray) -> Targets:
         arrays = (batch.log_prob, batch.values, advantages, returns)
         flat = (torch.from_numpy(array.astype(np.float32)).view(-1) for array in arrays)
-        return Targets(torch.from_numpy(batch.rollout.actions).view(-1), *flat)
+        return Targets(torch.from_numpy(batch.policy.targets(batch.rollout.actions)).flatten(0, 1), *flat)
 
 
-def ppo_losses(outputs: Mapping[str, Tensor], targets: Targets, index: Tensor, config: PpoConfig) -> dict[str, Tensor]:
+def ppo_losses(
+    policy: Distribution, outputs: Mapping[str, Tensor], targets: Targets, index: Tensor, config: PpoConfig
+) -> dict[str, Tensor]:
     """Every loss of the steps `index` [n], of which the net computes `outputs` [n, ...]; `loss` is the one to minimise."""
     # The action's probability now, against that of the policy that played
-    log_probs = torch.log_softmax(outputs["logits"], dim=1)
-    log_prob = log_probs.gather(1, targets.actions[index, None]).squeeze(1)
+    log_prob, entropies = policy.judge(outputs, targets.actions[index])
     log_ratio = log_prob - targets.log_prob[index]
 
     # Policy, value and entropy
     advantages = normalize(targets.advantages[index], config.advantage_floor)
     pg_loss = loss_policy(log_ratio, advantages, config.clip_coef)
     v_loss = loss_value(outputs["value"], targets.values[index], targets.returns[index], config.value_clip)
-    entropy = entropy_of(log_probs).mean()
+    entropy = entropies.mean()
     loss = pg_loss + config.value_weight * v_loss - config.entropy_weight * entropy
 
     # How far the policy has moved
@@ -77,11 +79,6 @@ def loss_value(values: Tensor, old_values: Tensor, returns: Tensor, clip: float 
         v_clipped = old_values + (values - old_values).clamp(-clip, clip)
         v_loss = torch.maximum(v_loss, (v_clipped - returns).square())
     return 0.5 * v_loss.mean()
-
-
-def entropy_of(log_probs: Tensor) -> Tensor:
-    """Of each of n policies, [n]."""
-    return -(log_probs.exp() * log_probs).sum(dim=1)
 
 
 def approx_kl(log_ratio: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ each step to those before it in the sequence, which begins with the stored memor
 Samples repeat themselves: of 8,192 steps of DoorKey-8x8 about 5,400 differ in their last four frames, and 900 in the last one. So
 they are deduplicated: the net computes equal samples once. Without memory, equal steps go into the same minibatch, where the net
 sees them as one sample with several losses: the same gradient for two thirds of the work. With memory only the convolutions are
-shared.
+shared. Observations of floats or pixels hardly ever repeat, and nobody looks whether they do.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Minibatches:
     """The steps of one batch, to be drawn anew in every epoch."""
 
     def __init__(self, batch: Batch, recurrence: int) -> None:
-        num_steps, num_envs = batch.rollout.actions.shape
+        num_steps, num_envs = batch.rollout.valid.shape
         self._frames, self._recurrence, self._num_envs = batch.frames, recurrence, num_envs
         self._rows = batch.rows[:num_steps].reshape(num_steps * num_envs, -1)
         self._memory = torch.from_numpy(batch.memory.reshape((num_steps + 1) * num_envs, batch.memory.shape[2]))
         self._episode_start = torch.from_numpy(batch.episode_start.reshape(-1))
         self._valid = batch.rollout.valid.reshape(-1)
-        self._hash = sample_hashes(batch.frames, self._rows)  # [T * B]
+        self._hash = sample_hashes(batch.frames, self._rows) if batch.repeats else None  # [T * B]
 
     def epoch(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
         """Every real step once, in `count` minibatches of nearly equal size."""
@@ -60,6 +60,10 @@ class Minibatches:
 
     def _epoch_of_steps(self, count: int, rng: np.random.Generator) -> Iterator[Minibatch]:
         valid = np.flatnonzero(self._valid)
+        if self._hash is None:
+            for index in np.array_split(rng.permutation(valid), count):
+                yield self._minibatch(index, index, None)
+            return
         _, first, group = np.unique(self._hash[valid], return_index=True, return_inverse=True)
         place = rng.permutation(len(first))[group]  # of each step's group of equal samples in this epoch
         order = np.argsort(place, kind="stable")
@@ -78,10 +82,13 @@ class Minibatches:
         along = np.arange(length)[:, None] * num_envs
         for part in np.array_split(rng.permutation(starts), count):
             index = (part + along).reshape(-1)
+            if self._hash is None:
+                yield self._minibatch(index, index, None)
+                continue
             _, distinct, inverse = np.unique(self._hash[index], return_index=True, return_inverse=True)
             yield self._minibatch(index, index[distinct], torch.from_numpy(inverse))
 
-    def _minibatch(self, index: np.ndarray, distinct: np.ndarray, inverse: Tensor) -> Minibatch:
+    def _minibatch(self, index: np.ndarray, distinct: np.ndarray, inverse: Tensor | None) -> Minibatch:
         num_sequences = len(index) // self._recurrence
         samples = torch.from_numpy(index)
         memory = self._memory[samples[:num_sequences]]

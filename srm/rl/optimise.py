@@ -12,6 +12,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from srm.errors import RunError
+from srm.rl.saved import saved
+
 PARTS = ("exp_avg", "exp_avg_sq")  # of Adam's memory, as long as the weights
 BETAS = (0.9, 0.999)  # how much of each part is kept at a step
 
@@ -71,14 +74,19 @@ class Optimiser:
             f"{name}.step": self._steps for name in self._shapes
         }
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        names = [f"{name}.{part}" for name in self._shapes for part in ("step", *PARTS)]
-        if not all(name in tensors for name in names):
+    def load(self, part: str, tensors: Mapping[str, Tensor]) -> None:
+        """The tensors `part.*` of a checkpoint; there are none in one that was written before the first step."""
+        own = {name.removeprefix(f"{part}."): value for name, value in tensors.items() if name.startswith(f"{part}.")}
+        if not own:
             return
+        views = self._views(self._all.data)
         self._memory = {
-            part: torch.cat([tensors[f"{name}.{part}"].flatten() for name in self._shapes]) for part in PARTS
+            kind: torch.cat([saved(own, f"{name}.{kind}", views[name]).flatten() for name in self._shapes])
+            for kind in PARTS
         }
-        self._steps = tensors[f"{next(iter(self._shapes))}.step"].clone()
+        self._steps = saved(own, f"{next(iter(self._shapes))}.step", torch.zeros(())).clone()
+        if self._steps < 0:
+            raise RunError(f"{part} has made {self._steps:.0f} steps: these weights are damaged")
 
     def _views(self, flat: Tensor) -> dict[str, Tensor]:
         """The parts of an array of all weights, by name."""

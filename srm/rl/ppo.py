@@ -9,59 +9,62 @@ The loss is written out in `losses.py`; `gradients.py` has its gradient.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import torch
 from torch import nn
 
 from srm.domains.envs import Envs
+from srm.domains.spaces import ActionSpace
 from srm.errors import RunError
 from srm.rl.advantages import explained_variance, gae
-from srm.rl.gradients import ppo_gradients
+from srm.rl.distributions import Output, distribution_of
+from srm.rl.gradients import backward, ppo_gradients
 from srm.rl.learner import Learner, Means, weights_seed
 from srm.rl.losses import Targets
 from srm.rl.minibatches import Minibatches
-from srm.rl.nn.nets import Kind, Net, NetConfig, Output, TowerPlan, make_net
+from srm.rl.nn.nets import Kind, Net, NetConfig, TowerPlan, make_net
 from srm.rl.optimise import Optimiser
 from srm.rl.rollout import Batch, Player, next_values
-from srm.settings import ABOVE_ZERO, AT_MOST_A_MILLION, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE
+from srm.rl.scale import PayScale
+from srm.settings import ABOVE_ZERO, AT_MOST_A_MILLION, ONE_OR_MORE, SHARE, SHARE_ABOVE_ZERO, ZERO_OR_MORE, usual
 
 
 @dataclass(frozen=True)
 class PpoConfig:
     """How PPO learns."""
 
-    num_envs: int = 32
-    """B, environments played side by side (AGAC's code plays one, torch-ac 16; 64 take half as many frames again to the same return)"""
-    num_steps: int = 128
-    """T, steps of each environment in a rollout"""
-    epochs: int = 4
-    """times that each rollout is learnt from"""
-    minibatches: int = 4
-    """gradient steps of each epoch"""
-    learning_rate: float = 5e-4
-    """Adam's step"""
+    num_envs: int = usual(32, vectors=8)
+    """B, environments played side by side; 8 for vectors unless given (AGAC's code plays one, torch-ac 16; 64 take half as many frames again to the same return)"""
+    num_steps: int = usual(128, vectors=256)
+    """T, steps of each environment in a rollout; 256 for vectors unless given"""
+    epochs: int = usual(4, box=10)
+    """times that each rollout is learnt from; 10 with continuous actions unless given"""
+    minibatches: int = usual(4)
+    """gradient steps of each epoch; for vectors unless given as many as have 64 steps each"""
+    learning_rate: float = usual(5e-4, vectors=3e-4)
+    """Adam's step; 3e-4 for vectors unless given"""
     discount: float = 0.99
     """gamma: what a pay of 1 is worth one step earlier"""
     gae_lambda: float = 0.95
     """lambda of the generalised advantage: 0 trusts the critic, 1 the pay"""
     clip_coef: float = 0.2
     """how far the probability of an action may move before its gradient is cut off"""
-    value_clip: float | None = 0.2
-    """the same for the critic; None: no bound"""
+    value_clip: float | None = usual(0.2, vectors=None, pictures=None)
+    """the same for the critic; None: no bound, as for all but grids of cells unless given"""
     advantage_floor: float = 1e-2
     """added to the spread that advantages are divided by; so much keeps a policy that is never paid from learning noise (the papers: 1e-8)"""
     value_weight: float = 0.5
     """of the critic's loss, which is half the squared error"""
-    entropy_weight: float = 0.01
-    """of the policy's entropy"""
+    entropy_weight: float = usual(0.01, box=0.0)
+    """of the policy's entropy; 0 with continuous actions unless given"""
     max_grad_norm: float = 0.5
     """largest norm of a gradient"""
     epsilon: float = 1e-5
     """Adam's"""
     bootstrap_truncated: bool = True
     """count what could have come after a time-out, by the critic's value; the papers' code does not"""
+    scale_pay: bool | None = None
+    """divide pay by the running spread of its discounted sum; unless given for all but grids of cells"""
     recurrence: int = 1
     """steps that the LSTM's gradient flows back; 1: the stored memory is an input"""
 
@@ -101,20 +104,26 @@ class Ppo(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, config: PpoConfig, seed: int) -> None:
         self.config = config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.action_space, net), weights_seed(seed))
         self._optimiser = config.optimiser(policy)
-        super().__init__(Player(envs, policy, config.num_steps, seed), {}, {"adam": self._optimiser}, seed)
+        self._scale = PayScale(config.discount) if config.scale_pay else None
+        modules = {} if self._scale is None else {"pay_scale": self._scale}
+        super().__init__(Player(envs, policy, config.num_steps, seed), modules, {"adam": self._optimiser}, seed)
 
     def update(self, batch: Batch, pay: np.ndarray) -> dict[str, float]:
-        return ppo_update(self.net, self._optimiser, batch, pay, self.config, self._rng("minibatches"))
+        if self._scale is not None:
+            pay = self._scale.scale(batch.rollout, pay)
+        losses = ppo_update(self.net, self._optimiser, batch, pay, self.config, self._rng("minibatches"))
+        self.net.watch(batch.rollout)
+        return losses
 
 
-def actor_critic(actions: int, towers: Literal["shared", "separate"]) -> tuple[TowerPlan, ...]:
-    """Logits of a nearly uniform policy (gain 0.01) and a value, from one tower or from two."""
-    logits, value = Output("logits", actions, 0.01), Output("value", 1, 1.0)
-    if towers == "shared":
-        return (TowerPlan("both", (logits, value)),)
-    return (TowerPlan("actor", (logits,)), TowerPlan("critic", (value,)))
+def actor_critic(space: ActionSpace, config: NetConfig) -> tuple[TowerPlan, ...]:
+    """The outputs of a nearly uniform policy (gain 0.01) and a value, from one tower or from two."""
+    policy, value = distribution_of(space).outputs(config.spread), Output("value", 1, 1.0, scalar=True)
+    if config.towers == "separate":
+        return (TowerPlan("actor", policy), TowerPlan("critic", (value,)))
+    return (TowerPlan("both", (*policy, value)),)
 
 
 def ppo_update(
@@ -131,10 +140,10 @@ def ppo_update(
         for minibatch in minibatches.epoch(config.minibatches, rng):
             # Loss: `losses.ppo_losses` of these outputs, and its gradient with respect to them
             outputs = minibatch.outputs(net)
-            losses, *gradients = ppo_gradients(outputs, targets, minibatch.index, config)
+            losses, gradients = ppo_gradients(net.policy, outputs, targets, minibatch.index, config)
 
             # Gradient with respect to the weights, and a step along it
-            torch.autograd.backward((outputs["logits"], outputs["value"]), gradients)
+            backward(outputs, gradients)
             means.add(losses | {"gradient_norm": optimiser.step()})
 
     valid = batch.rollout.valid

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 
 from srm.domains.encodings import cells_of
 from srm.domains.envs import Envs
+from srm.domains.spaces import ObservationSpace, describe
 from srm.errors import TaskError
-from srm.rl.learner import Learner, Means, weights_seed
+from srm.rl.learner import Learner, Means, number_of_actions, weights_seed
 from srm.rl.nn.grid_conv import CellConvolutions, LinearElu
 from srm.rl.nn.nets import Kind, Net, NetConfig, make_net
 from srm.rl.optimise import Optimiser
@@ -89,12 +90,13 @@ def loss_inverse(logits: Tensor, actions: Tensor) -> Tensor:
 class RideModel(nn.Module):
     """phi, and the two models that train it."""
 
-    def __init__(self, shape: tuple[int, ...], actions: int, seed: int) -> None:
+    def __init__(self, space: ObservationSpace, actions: int, seed: int) -> None:
         super().__init__()
-        cells = cells_of(shape)
-        if cells is None:
+        shape, cells = space.shape, cells_of(space.shape)
+        if cells is None or space.parts[0].kind != "cells":
             raise TaskError(
-                f"RIDE embeds a grid of cells, as MiniGrid's observation [width, height, 3] is, not {list(shape)}; use --learner ppo"
+                "RIDE embeds a grid of cells, as MiniGrid's observation [width, height, 3] is, "
+                f"not {describe(space.dtype, shape)}; use --learner ppo"
             )
         self.actions = actions
         # As its authors do, whatever the policy sees: with one-hot cells every observation is far from every other, walking about pays
@@ -127,8 +129,8 @@ class Ride(Learner):
 
     def __init__(self, envs: Envs, kind: Kind, net: NetConfig, ppo: PpoConfig, config: RideConfig, seed: int) -> None:
         self.ppo, self.config = ppo, config
-        policy = make_net(envs, kind, net, actor_critic(envs.actions, net.towers), weights_seed(seed))
-        self._model = RideModel(envs.observation_shape, envs.actions, weights_seed(seed))
+        policy = make_net(envs, kind, net, actor_critic(envs.action_space, net), weights_seed(seed))
+        self._model = RideModel(envs.observation_space, number_of_actions(envs, "ride"), weights_seed(seed))
         optimisers = {
             "adam": ppo.optimiser(policy),
             "adam_model": Optimiser(
@@ -160,7 +162,7 @@ class Ride(Learner):
 
     def _train_model(self, batch: Batch) -> dict[str, float]:
         frames, before, after = observation_rows(self.net, batch)
-        actions = torch.from_numpy(batch.rollout.actions.reshape(-1))
+        actions = torch.from_numpy(batch.policy.targets(batch.rollout.actions).reshape(-1))
         valid = np.flatnonzero(batch.rollout.valid)
         means = Means()
         for index in np.array_split(self._rng("models").permutation(valid), self.config.minibatches):

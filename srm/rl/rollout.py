@@ -16,6 +16,8 @@ import numpy as np
 import torch
 
 from srm.domains.envs import Envs, Step, gather
+from srm.domains.spaces import Spaces
+from srm.rl.distributions import Distribution
 from srm.rl.nn.frames import ages, episode_starts, mask_old, newest_rows
 from srm.rl.nn.nets import Net, NetInput
 from srm.seeding import stream
@@ -32,6 +34,8 @@ class Batch:
     episode_start: Mask  # [T+1, B]
     memory: np.ndarray  # [T+1, B, M] before each step, and before it was forgotten where an episode begins
     outputs: dict[str, np.ndarray]  # [T+1, B, ...] of the net that played, by name
+    policy: Distribution  # what those are read as
+    repeats: bool  # whether many frames are equal
     visits: np.ndarray | None = None  # [T, B] of the state after each step, where the learner counts them
 
     @property
@@ -42,7 +46,8 @@ class Batch:
     @cached_property
     def log_prob(self) -> np.ndarray:
         """log pi(a|s) [T, B] of the policy that played; 0 where a step is not valid."""
-        return log_prob_of(self.outputs["logits"][:-1], self.rollout.actions) * self.rollout.valid
+        outputs = {name: output[:-1] for name, output in self.outputs.items()}
+        return self.policy.log_prob(outputs, self.rollout.actions) * self.rollout.valid
 
 
 class Player:
@@ -57,6 +62,10 @@ class Player:
         self._age = np.zeros(envs.count, np.int64)  # one step before `_observations`; unread where `_episode_start`
         self._memory = np.zeros((envs.count, net.memory), np.float32)
         self._before = np.tile(net.blank(), ((net.lags - 1) * envs.count, 1))  # [(L - 1) * B, D]
+
+    @property
+    def spaces(self) -> Spaces:
+        return Spaces(self.envs.observation_space, self.envs.action_space)
 
     def start_at(self, round: int) -> None:
         """Draw actions as in this round and those after it, as a resumed run must."""
@@ -102,7 +111,7 @@ class Player:
 
             # Act
             self._memory, self._age = memory_after.numpy(), age
-            actions.append((outputs["logits"][t] + noise[t]).argmax(axis=1))
+            actions.append(self.net.policy.act({name: output[t] for name, output in outputs.items()}, noise[t]))
             answers.append(self.envs.step(actions[-1]))
             self._observe(answers[-1])
 
@@ -110,7 +119,7 @@ class Player:
         self._before = frames[num_steps * count : (num_steps + lags - 1) * count].copy()
         self._round += 1
         rollout = gather(observations, poses, actions, answers)
-        return Batch(rollout, frames, rows, episode_start, memory, outputs)
+        return Batch(rollout, frames, rows, episode_start, memory, outputs, self.net.policy, self.net.encoder.repeats)
 
     def _observe(self, step: Step) -> None:
         self._observations, self._poses = step.observations, step.poses
@@ -118,12 +127,10 @@ class Player:
         self._episode_start[step.final_env] = True
 
     def _noise(self, greedy: bool) -> np.ndarray:
-        """[T, B, A] Gumbel noise: the largest of logits + noise is a draw from the policy."""
-        shape = (self.num_steps, self.envs.count, self.envs.actions)
-        if greedy:
-            return np.zeros(shape, np.float32)
+        """[T, B, ...] of which the policy makes draws."""
         # One stream a round, so that a resumed run needs no generator's state.
-        return stream(self.seed, f"actions {self._round}").gumbel(size=shape).astype(np.float32)
+        rng = None if greedy else stream(self.seed, f"actions {self._round}")
+        return self.net.policy.noise(rng, (self.num_steps, self.envs.count))
 
 
 def batch_of(net: Net, rollout: Rollout) -> Batch:
@@ -139,12 +146,12 @@ def batch_of(net: Net, rollout: Rollout) -> Batch:
     age = ages(episode_start, np.zeros(count, np.int64))
     rows = mask_old(newest_rows(num_steps, count, lags), age, len(frames) - 1)
     memory = np.zeros((num_steps + 1, count, net.memory), np.float32)
-    return Batch(rollout, frames, rows, episode_start, memory, {})
+    return Batch(rollout, frames, rows, episode_start, memory, {}, net.policy, net.encoder.repeats)
 
 
 def recompute(net: Net, batch: Batch) -> dict[str, np.ndarray]:
     """The net's outputs [T, B, ...] along a rollout, with the weights it has now; memory runs from the first step's."""
-    num_steps, count = batch.rollout.actions.shape
+    num_steps, count = batch.rollout.valid.shape
     memory = torch.from_numpy(batch.memory[0])
     if net.memory:
         chunks = [slice(t, t + 1) for t in range(num_steps)]
@@ -160,6 +167,12 @@ def recompute(net: Net, batch: Batch) -> dict[str, np.ndarray]:
                 {name: output.numpy().reshape(-1, count, *output.shape[1:]) for name, output in outputs.items()}
             )
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def log_probs_along(net: Net, rollout: Rollout) -> np.ndarray:
+    """log pi(a|s) [T, B] of a policy as it is, along any rollout; 0 where a step is not valid."""
+    outputs = recompute(net, batch_of(net, rollout))
+    return net.policy.log_prob(outputs, rollout.actions) * rollout.valid
 
 
 @torch.no_grad()
@@ -178,14 +191,3 @@ def next_values(net: Net, batch: Batch) -> np.ndarray:
     outputs, _ = net(NetInput(frames, rows, memory, torch.zeros(1, len(step), dtype=torch.bool)))
     values[step, env] = outputs["value"].numpy()
     return values
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Over the last axis."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
-def log_prob_of(logits: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """log pi(a|s) [...] of logits [..., A] and actions [...]."""
-    return np.take_along_axis(log_softmax(logits), actions[..., None], axis=-1)[..., 0]

@@ -26,7 +26,7 @@ class Visits:
 
     def count(self, rollout: Rollout) -> np.ndarray:
         """[T, B] float32; 1 where a step is not valid."""
-        num_steps, num_envs = rollout.actions.shape
+        num_steps, num_envs = rollout.valid.shape
         if self._episode_start is None or self._changes is None:
             self._episode_start, self._changes = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.uint64)
             self._counts = [{} for _ in range(num_envs)]

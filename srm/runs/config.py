@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from srm.errors import RunError, SettingError, near
+from srm.settings import UsualFloat, UsualInt
 
 T = TypeVar("T")
 _AGAIN = "it was cut short, or another version wrote it: make the run again"
@@ -67,14 +68,14 @@ def _read(hint: Any, value: Any, where: str) -> Any:
             raise RunError(f"{where}: {_short(value)}, expected one of {', '.join(map(str, arguments))}")
         return value
     if origin is tuple:
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise RunError(f"{where}: {_short(value)}, expected a list")
         inner = arguments[0] if arguments[1:] == (Ellipsis,) else Any
         return tuple(_read(inner, part, f"{where}[{place}]") for place, part in enumerate(value))
     if hint is float and type(value) is int:
         return float(value)
     kind = str if hint is Path else hint
-    if kind in (bool, int, float, str) and type(value) is not kind:
+    if kind in (bool, int, float, str) and type(value) is not kind and not isinstance(value, UsualInt | UsualFloat):
         raise RunError(f"{where}: {_short(value)}, expected {kind.__name__}")
     return Path(value) if hint is Path else value
 

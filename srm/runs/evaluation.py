@@ -7,9 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from srm.domains.base import Task
+from srm.evaluate.batched import Paid
+from srm.evaluate.payer import Payer
+from srm.evaluate.success import SuccessReader, accepts_anything
 from srm.rl.evaluation import IntervalEstimate, evaluate, mean_estimate, share_estimate
 from srm.rl.threads import one_thread
 from srm.runs.policy import Trained
+from srm.trajectory import Rollout
 
 ActionChoice = Literal["sampled", "greedy"]
 EVAL_SEEDS = 1_000_000_007  # far from the seeds anybody trains with
@@ -48,6 +52,21 @@ class Evaluation:
         return about | {name: asdict(estimate) for name, estimate in self.estimates.items()}
 
 
+def _success(trained: Trained, task: Task) -> SuccessReader:
+    """What the task says; else whether the machine that paid the policy is brought to an accepting node."""
+    machine = trained.machine() if task.success is None else None
+    if not accepts_anything(machine):
+        return SuccessReader(task)
+    assert machine is not None
+    payer = Payer(machine, task.event_reader(), outside_constraint=True)
+
+    def pay(rollout: Rollout) -> Paid | None:
+        payer(rollout)
+        return payer.open.paid
+
+    return SuccessReader(task, machine, pay)
+
+
 def evaluate_policy(
     trained: Trained, task: Task, episodes: int, *, play: ActionChoice = "sampled", seed: int = 0
 ) -> Evaluation:
@@ -56,7 +75,8 @@ def evaluate_policy(
     try:
         with one_thread():
             net = trained.net(envs)
-            played = evaluate(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed)
+            judge = _success(trained, task).read
+            played = evaluate(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed, judge=judge)
     finally:
         envs.close()
     return Evaluation(

@@ -27,13 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_tensors
-from safetensors.numpy import save as save_tensors
 
 from srm.errors import RunError
 from srm.extras import DISTRIBUTION
-from srm.files import appending, beside, parse_json, read_json, write_whole
+from srm.files import MOST_WEIGHTS, appending, beside, read_json, read_whole, write_whole
+from srm.runs.log import log_lines
+from srm.tensors import pack, unpack
 
 CONFIG, LOG, SUMMARY, CHECKPOINTS = "config.json", "log.csv", "summary.json", "checkpoint"
 POLICY = "policy.safetensors"
@@ -41,6 +40,7 @@ MACHINE, LEARNT, DEMONSTRATIONS = "machine.srm", "learnt.srm", "demonstrations.n
 POSTERIOR, DRAWS = "posterior.json", "draws.safetensors"
 CHECK, EPISODES = "check.json", "episodes.json"
 KEPT = 2  # checkpoints
+_WITHOUT = "move it away to go on without the curve so far"
 FORMAT = 2  # of a run's folder; the first versions, up to 0.1, wrote no number
 
 
@@ -236,16 +236,6 @@ def refuse_taken(folder: Path, *, resumable: bool = True) -> None:
         raise RunError(f"{folder} cannot be written: {above} takes no folders; choose another -o")
 
 
-def refuse_finished(folder: Path, frames: int) -> None:
-    """A run that has come to its end and is not asked for more frames: nothing in it is written anew."""
-    try:
-        played = int(read_json(folder / SUMMARY)["frames"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if frames <= played:
-        raise RunError(f"{folder} has come to its end, after {played} frames; ask for more than these with --frames")
-
-
 def refuse_kept(folder: Path) -> None:
     """A run as `srm report --keep` leaves it: what is in it cannot go on, and is not to be begun anew in its place."""
     if (folder / CONFIG).exists() and not (folder / CHECKPOINTS).exists():
@@ -276,26 +266,25 @@ def policy_file(folder: Path) -> Path:
 
 def write_weights(path: Path, tensors: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
     """Arrays by name and a few words about them, in one file."""
-    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
-    write_bytes(path, save_tensors(contiguous, metadata={"srm": json.dumps(dict(about))}))
+    packed = pack(tensors, about)
+    if len(packed) > MOST_WEIGHTS:
+        raise RunError(
+            f"{path} would be longer than {MOST_WEIGHTS >> 20} MB, and is not read beyond that; "
+            "give --network.width or --network.memory a smaller number"
+        )
+    write_bytes(path, packed)
 
 
 def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """What `write_weights` wrote; a truncated or foreign file is refused by name."""
     try:
-        content = path.read_bytes()
-        tensors = load_tensors(content)
-        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        about = parse_json(header["__metadata__"]["srm"])
-        if not isinstance(about, dict):
-            raise TypeError
+        return unpack(read_whole(path, MOST_WEIGHTS))
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
-    except (SafetensorError, ValueError):
-        raise RunError(f"{path} is truncated, or no weights at all ({path.stat().st_size} bytes)") from None
-    except (KeyError, TypeError):
-        raise RunError(f"{path} holds weights that another program wrote") from None
-    return tensors, about
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as problem:
+        raise RunError(f"{path}: {problem}") from None
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -332,25 +321,23 @@ def _lock(folder: Path) -> int:
 def _cut_log(folder: Path, last_round: int) -> list[str] | None:
     """Leaves the rows up to a round, and no torn one. The columns, or None if no row was written."""
     path = folder / LOG
-    if not path.exists():
+    lines = log_lines(path, _WITHOUT)
+    if not lines:
+        path.unlink(missing_ok=True)
         return None
     try:
-        lines = path.read_text().split("\n")[:-1]  # what follows the last end of line is torn
-        if not lines:
-            path.unlink()
-            return None
         columns = lines[0].split(",")
         at = columns.index("round")
         rows = [line for line in lines[1:] if int(line.split(",")[at]) <= last_round]
     except (ValueError, IndexError):
-        raise RunError(f"{path} is damaged; move it away to go on without the curve so far") from None
+        raise RunError(f"{path} is damaged; {_WITHOUT}") from None
     write_bytes(path, "".join(f"{line}\n" for line in [lines[0], *rows]).encode())
     return columns
 
 
 def _widen(path: Path, later: Sequence[str]) -> None:
     """Adds columns to a log, empty in the rows that it has."""
-    head, *rows = path.read_text().splitlines()
+    head, *rows = log_lines(path)
     write_bytes(
         path,
         "".join(f"{line}\n" for line in [",".join([head, *later]), *(row + "," * len(later) for row in rows)]).encode(),

@@ -15,6 +15,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from srm.domains.base import EventReader, Task
+from srm.domains.spaces import Spaces
+from srm.domains.terms import longest_episode
 from srm.evaluate.payer import OpenPayer, read_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.background import BackgroundInference, InlineInference
@@ -25,10 +27,10 @@ from srm.infer.baselines.fixed import FixedHoles
 from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior import store
 from srm.infer.posterior.evidence import EvidenceSide, demonstrated_side
-from srm.infer.posterior.infer import RANDOM_FRAMES, random_play, unfarmable
+from srm.infer.posterior.infer import RANDOM_FRAMES, first_plays, random_play, unfarmable
 from srm.infer.posterior.live import LiveConfig, LivePosterior
 from srm.infer.posterior.prior import Floats
-from srm.infer.posterior.tape import Tape
+from srm.infer.posterior.tape import STEPS, Tape
 from srm.machine.checks.check import Forbidden
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
@@ -92,7 +94,7 @@ class HoleInference:
         """Of the loop: the ways that begin with values need no rounds in which the policy waits."""
         return self.algorithm1 if self.way == "algorithm1" else replace(self.algorithm1, warm_up=0)
 
-    def make(self, actions: int, envs: int, steps: int, cores: int) -> SavedHoles:
+    def make(self, spaces: Spaces, envs: int, steps: int, cores: int) -> SavedHoles:
         event_reader, demonstrated = self.task.event_reader(), self.demonstrations.as_rollout()
         if self.way != "algorithm1":  # refused before a run begins
             demonstrated_side(Program(self.machine, event_reader.vocabulary), event_reader, demonstrated)
@@ -105,23 +107,33 @@ class HoleInference:
                 demonstrated,
                 self.posterior,
                 self.seed,
-                Tape(envs, steps),
+                Tape(envs, steps, self._kept_steps()),
             )
         if self.way != "algorithm1":
             return FixedHoles(self.way, self.machine, self.constraint, event_reader, demonstrated, self.seed)
         problem = InferenceProblem.of(
-            self.machine, self.constraint, event_reader, self.demonstrations, actions, self.algorithm1, self.seed
+            self.machine, self.constraint, event_reader, self.demonstrations, spaces, self.algorithm1, self.seed
         )
         two_cores = (cores or len(os.sched_getaffinity(0))) > 1
         return (BackgroundInference if two_cores else InlineInference)(problem, event_reader)
+
+    def _kept_steps(self) -> int:
+        """Of the policy's play: averages need whole episodes, however long they are."""
+        if self.posterior.resolved(self.machine).likelihood != "averages":
+            return STEPS
+        return max(STEPS, 2 * (longest_episode(self.task.env_id) or 0))
 
     def begin(self, holes: SavedHoles, frames: int) -> int:
         """First values from demonstrations and random play, where the way needs any, within the frames of a run. The frames it took."""
         if not isinstance(holes, LivePosterior | FixedHoles):
             return 0
-        play = random_play(self.task, holes.demonstrated, self.seed, min(RANDOM_FRAMES, frames // 8))
-        holes.add(play)
-        return int(play.rollout.valid.sum())
+        most = min(RANDOM_FRAMES, frames // 8)
+        if isinstance(holes, FixedHoles):
+            plays = [random_play(self.task, holes.demonstrated, self.seed, most)]
+        else:
+            plays = first_plays(self.machine, self.posterior, self.task, holes.demonstrated, self.seed, most)
+        holes.add(*plays)
+        return sum(int(play.rollout.valid.sum()) for play in plays)
 
     def outcome(self, holes: SavedHoles, play: Rollout) -> Outcome:
         """What was inferred; `play` is what the trained policy does."""

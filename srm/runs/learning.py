@@ -64,7 +64,7 @@ class InferredPay:
             allow_farming=learning.allow_farming or learning.as_printed,
         )
         ppo = learning.learning.ppo
-        self.holes = self.inference.make(learner.player.envs.actions, ppo.num_envs, ppo.num_steps, learning.cores)
+        self.holes = self.inference.make(learner.player.spaces, ppo.num_envs, ppo.num_steps, learning.cores)
 
     # While the run goes on
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import torch
 from torch import Tensor
 
@@ -14,12 +15,15 @@ from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import play, record
 from srm.domains.tasks import find_task, loaded_task, task_in_file
-from srm.errors import RunError
+from srm.errors import RunError, TaskError
+from srm.evaluate.success import solved
+from srm.machine.language.parse import load
+from srm.machine.model import Machine
 from srm.rl.actor import Actor
-from srm.rl.learner import load_weights
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
-from srm.runs.folder import POLICY, checkpoints, policy_file, read_weights
+from srm.rl.saved import load_weights
+from srm.runs.folder import LEARNT, MACHINE, POLICY, checkpoints, policy_file, read_weights
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
@@ -41,7 +45,12 @@ class Trained:
         """Where the policy can be tried: where it was trained, or another environment of the same task."""
         if name is None:
             return task_in_file(self.task, self.folder, self.given)
-        task = find_task(name)
+        try:
+            task = find_task(name)
+        except TaskError:
+            if name not in gymnasium.registry:
+                raise
+            return replace(task_in_file(self.task, self.folder, self.given), env_id=name)
         self.refuse_other(task, name)
         return task
 
@@ -58,6 +67,11 @@ class Trained:
     def family(self) -> str:
         """The name of the task that it was trained on, for which nothing is imported."""
         return (self.given or loaded_task(self.task) or task_in_file(self.task, self.folder)).name
+
+    def machine(self) -> Machine | None:
+        """What paid it, with values, where a machine did."""
+        path = next((self.folder / name for name in (LEARNT, MACHINE) if (self.folder / name).exists()), None)
+        return None if path is None else load(path)
 
     def net(self, envs: Envs) -> Net:
         """The policy's network for envs of the same kind."""
@@ -94,12 +108,12 @@ def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrati
     envs = task.make_envs(1, seed)
     actor = Actor(trained.net(envs), seed)
     envs.close()
-    missed = 0
+    missed, machine = 0, trained.machine()
 
     def expert(env: Any) -> list[int] | None:
         nonlocal missed
         played = play(env, actor, env.unwrapped.np_random_seed)  # the environment it was just reset to
-        if played.terminated and played.total_reward > 0:
+        if solved(task, played, machine):
             missed = 0
             return played.actions.tolist()
         missed += 1
@@ -110,4 +124,4 @@ def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrati
             )
         return None
 
-    return record(replace(task, expert=expert), count, seed)
+    return record(replace(task, expert=expert), count, seed, lambda trajectory: solved(task, trajectory, machine))

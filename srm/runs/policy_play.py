@@ -8,7 +8,7 @@ from srm.domains.base import Task
 from srm.domains.demonstrations import refuse_misfit
 from srm.errors import RunError
 from srm.infer.posterior.evidence import Play
-from srm.rl.rollout import Player, batch_of, log_prob_of, recompute
+from srm.rl.rollout import Player, log_probs_along
 from srm.rl.threads import one_thread
 from srm.runs.policy import read_policy
 from srm.trajectory import Demonstrations, Rollout
@@ -32,7 +32,7 @@ def policy_play(
         net = trained.net(envs)
         with one_thread():
             batch = Player(envs, net, max(1, frames // envs.count), seed).collect()
-            outputs = recompute(net, batch_of(net, demonstrated))
+            demonstrated_log_prob = log_probs_along(net, demonstrated)
     finally:
         envs.close()
-    return Play(batch.rollout, batch.log_prob, log_prob_of(outputs["logits"], demonstrated.actions))
+    return Play(batch.rollout, batch.log_prob, demonstrated_log_prob)

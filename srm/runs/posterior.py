@@ -23,12 +23,15 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
-from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, short_name
+from srm.domains.info import task_of
+from srm.domains.preferences import Preferences, play_again, read_preferences
+from srm.domains.tasks import ENVIRONMENTS, FAMILIES, OWN, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
-from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, infer, random_play
+from srm.infer.posterior.infer import RANDOM_FRAMES, Posterior, first_plays, infer
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.infer.posterior.store import draws_bytes, to_json
+from srm.installed import additions
 from srm.machine.checks.check import refuse_unfit
 from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, library
@@ -74,6 +77,8 @@ class Inference:
     """use only the first so many demonstrations"""
     play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """let the policy of this run play too, beside random play: what it does and demonstrators do not is evidence; may be repeated"""
+    preferences: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """answers about pairs of episodes, as the studio writes them: evidence too"""
     frames: int = RANDOM_FRAMES
     """steps of random play, and of each --play; where nearly every step may pay, fewer of them are read"""
     seed: int = 0
@@ -95,6 +100,7 @@ class Inputs:
     machine: Machine  # with its holes open
     constraint: Constraint | None
     demonstrations: Demonstrations
+    preferences: Preferences | None = None
 
 
 def read_inputs(settings: Inference) -> Inputs:
@@ -107,7 +113,8 @@ def read_inputs(settings: Inference) -> Inputs:
     for folder in settings.play:
         policy_file(folder)  # refused if there is none
     constraint = None if settings.constraint == NO_CONSTRAINT else machine.constraint(settings.constraint)
-    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count))
+    answers = None if settings.preferences is None else read_preferences(settings.preferences, task)
+    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count), answers)
 
 
 def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
@@ -131,7 +138,7 @@ def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
 
 def _task_names() -> list[str]:
     ids = [env_id for family in ENVIRONMENTS.values() for env_id in family]
-    return [*FAMILIES, *ids, *map(short_name, ids)]
+    return [*FAMILIES, *ids, *map(short_name, ids), *additions()]
 
 
 def _is_task(name: str) -> bool:
@@ -144,7 +151,7 @@ def _refuse_unknown(name: str) -> None:
     if not (Path(name).exists() or name.endswith(".srm") or name in library()):
         known = [*_task_names(), *library()]
         raise TaskError(
-            f"{name}: neither a task (`srm tasks` lists them), nor a machine of the library, nor a file{near(name, known)}"
+            f"{name}: neither a task (`srm tasks` lists them), nor a machine of the library, nor a file{near(name, known) or f'; {OWN}'}"
         )
 
 
@@ -152,22 +159,26 @@ def _task_of(settings: Inference) -> Task:
     """The task of a machine."""
     if settings.task is not None:
         return find_task(settings.task)
+    machine = find_machine(settings.subject)
+    if machine.info is not None:
+        return task_of(machine, settings.subject)
     if settings.demos is not None:
         demonstrations, family = demos.load_with_task(settings.demos, None)
         return find_task(demonstrations.env_id) if demonstrations.env_id in ENVIRONMENTS[family.name] else family
-    machine = find_machine(settings.subject)
     for task in FAMILIES.values():
         if machine.name in task.machines:
             return task
+    if machine.words in additions():
+        return find_task(machine.words or "")
     raise TaskError(
         f"machine {machine.name} is of no task that ships; name its task with --task TASK, or demonstrations with --demos FILE"
     )
 
 
 def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
-    demonstrated = inputs.demonstrations.as_rollout()
+    demonstrated, answers = inputs.demonstrations.as_rollout(), inputs.preferences
     plays = [
-        random_play(inputs.task, demonstrated, settings.seed, settings.frames),
+        *first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames),
         *_policy_plays(settings, inputs, demonstrated),
     ]
     return infer(
@@ -179,6 +190,7 @@ def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
         settings.posterior,
         seed=settings.seed,
         allow_farming=settings.allow_farming,
+        compared=None if answers is None else (answers, play_again(answers, inputs.task)),
     )
 
 

@@ -7,12 +7,11 @@ their settings, and a `PaySource`, which pays and has files of its own to write.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -21,10 +20,12 @@ from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.tasks import find_task, task_in_file
 from srm.errors import RunError
+from srm.evaluate.success import SuccessReader
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
-from srm.rl.learner import Learner, NotFinite, load_weights
+from srm.rl.learner import Learner, NotFinite
 from srm.rl.loop import Round
+from srm.rl.saved import load_weights
 from srm.runs.config import to_plain
 from srm.runs.folder import (
     DEMONSTRATIONS,
@@ -36,21 +37,23 @@ from srm.runs.folder import (
     policy_file,
     read_config,
     read_weights,
-    refuse_finished,
     refuse_taken,
     write_weights,
 )
 from srm.runs.given import Given
 from srm.runs.inputs import Settings, read_inputs, saved_inputs
+from srm.runs.kinds import CHECKPOINT_STATE, misfits
 from srm.runs.learning import InferredPay
 from srm.runs.learning_settings import Learning, learning_of
 from srm.runs.origin import origin
 from srm.runs.pay_source import PaySource
+from srm.runs.records import refuse_finished
 from srm.runs.rule_rates import RuleRates
 from srm.runs.training import FixedPay, Training, training_of
 from srm.seeding import stream
 from srm.trajectory import Demonstrations
 
+AnySettings = TypeVar("AnySettings", bound=Settings)
 PAY = "pay."  # what a checkpoint's arrays of the pay source begin with
 
 
@@ -93,6 +96,7 @@ class Run:
         self._refined: list[str] = list(state.get("refined", []))
         self._recent, self._seconds = Recent(past=state.get("recent")), float(state.get("seconds", 0.0))
         self._rules = None if machine is None else RuleRates(machine)
+        self._success = SuccessReader(self.task, machine, lambda _: self.source.paid)
         self._goal = settings.stop_at
         self._over = False  # nothing is left to learn
         self._writer: RunWriter | None = None
@@ -107,6 +111,7 @@ class Run:
         task = (given.task if given else None) or find_task(settings.task)
         machine, demonstrations = read_inputs(settings, given)
         refuse_taken(folder)
+        settings = settle(settings, task)
         run = Run(settings, machine, demonstrations, None, task)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
         config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
@@ -193,7 +198,7 @@ class Run:
             self.learner.player.envs.close()
 
     def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
-        episodes = book.read(round.rollout)
+        episodes = book.read(round.rollout, self._success.read(round.rollout))
         self._recent.add(episodes)
         if self._rules is not None and self.source.paid is not None:
             self._rules.add(self.source.paid, round.rollout.terminated | round.rollout.truncated)
@@ -269,6 +274,15 @@ class Run:
             raise RunError(f"{checkpoint.path}: {problem}") from None
 
 
+def settle(settings: AnySettings, task: Task) -> AnySettings:
+    """The same with every default as it is for what is observed and done in the task."""
+    envs = task.using(settings.envs).make_envs(1, settings.seed)
+    try:
+        return replace(settings, learning=settings.learning.settle(envs))
+    finally:
+        envs.close()
+
+
 def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:
     """A fresh learner in envs of its own. `began`: the round after which the run goes on."""
     # Envs cannot be put back to where they were: a resumed run plays other episodes than those already seen.
@@ -325,12 +339,8 @@ def _state_of(checkpoint: Checkpoint | None) -> dict[str, Any]:
     if checkpoint is None:
         return {}
     state = checkpoint.state
-    try:
-        numbers = [float(state.get(name, 0)) for name in ("round", "frames", "until", "seconds")]
-        past = np.array(state.get("recent") or [], np.float64).reshape(-1, 2)
-        sentences = all(isinstance(sentence, str) for sentence in state.get("refined", []))
-        if min(numbers) >= 0 and max(numbers) < math.inf and np.isfinite(past).all() and sentences:
-            return state
-    except (TypeError, ValueError):
-        pass
+    fits = next(misfits(CHECKPOINT_STATE, state), None) is None
+    numbers = [state.get(name, 0) for name in ("round", "frames", "until", "seconds")] if fits else [-1]
+    if fits and min(numbers) >= 0 and all(len(row) in (2, 3) for row in state.get("recent") or ()):
+        return state
     raise RunError(f"{checkpoint.path} is damaged; delete it to go on from the checkpoint before")

@@ -42,7 +42,7 @@ class Training:
     """What is trained, on what, for how long."""
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
-    """a task or one of its environments, as `srm tasks` lists them"""
+    """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
     reward: str = TASK
     """what the policy is paid: `task` for the task's own reward, a machine (a file or a name of the library), or `gail` or `gan_gcl` for acting as in demonstrations"""
     holes: Literal["written", "uniform", "penalty"] = "written"
@@ -144,8 +144,7 @@ class FixedPay:
 def _imitation(training: Training, learner: Learner, demonstrations: Demonstrations | None) -> Imitation:
     assert demonstrations is not None
     kind, demonstrated = IMITATING[training.reward], demonstrations.as_rollout()
-    actions = learner.player.envs.actions
-    return Imitation(kind, demonstrated, actions, learner.log_probs, training.imitation, training.seed)
+    return Imitation(kind, demonstrated, learner.player.spaces, learner.log_probs, training.imitation, training.seed)
 
 
 def training_of(folder: Path) -> Training:

@@ -28,7 +28,7 @@ from ray.tune.search import Searcher
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from srm.errors import RunError
-from srm.files import appending
+from srm.files import MOST_WEIGHTS, appending, read_whole
 from srm.runs.folder import CHECKPOINTS, CONFIG, SUMMARY, policy_file
 from srm.suites.local import STOPPED, start_process
 from srm.suites.runs import SuiteRun
@@ -202,7 +202,7 @@ class Desk:
         os.chdir(self._base)
         saved = [path for path in [*run.folder.rglob("*"), run.log] if path.is_file()]
         named = [path for word in run.words for path in files_named(Path(word))]
-        return {path: path.read_bytes() for path in (*named, *saved)}
+        return {path: read_whole(path, MOST_WEIGHTS) for path in (*named, *saved)}
 
     def stop(self) -> None:
         self._stopping = True

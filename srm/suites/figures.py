@@ -1,4 +1,4 @@
-"""The paper's figures and comparisons of our own, one suite each. Data only: a curve is one line, and `srm suite NAME` runs it."""
+"""The paper's figures and our own comparisons, one suite each. Data only: a curve is one line, and `srm suite NAME` runs it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ ENTROPY_OF_GAIL = (
 
 
 def _suite(name: str, title: str, curves: dict[str, str], seeds: int = 3, first_seed: int = 0) -> Suite:
-    return Suite(
-        name, title, {key: curve(key, command) for key, command in curves.items()}, seeds, first_seed=first_seed
-    )
+    commands = {key: curve(key, command) for key, command in curves.items()}
+    return Suite(name, title, commands, seeds, first_seed=first_seed)
 
 
 def _performance(task: str, handset: str, frames: int, learn: str = "", every: str = "") -> dict[str, str]:
@@ -135,6 +134,41 @@ def _inference() -> dict[str, str]:
     }
     ways = ("posterior", "algorithm1", "signs", "regression")
     return {f"{task}-{way}": f"{command} --infer {way}" for task, command in tasks.items() for way in ways}
+
+
+def _deciding() -> dict[str, str]:
+    """Whether inference pays: what pays x the learner, in environments of growing size, until a return or five times what the best needs.
+
+    Machines for the larger environments are inferred in the smallest one of their kind, with the same seed and learner.
+    """
+    learners = {"ppo": "", "agac": "--learner agac", "agac0": "--learner agac --agac.count-weight 0"}
+    ways = ("posterior", "regression", "signs", "algorithm1")
+    curves: dict[str, str] = {}
+    for learner, flags in learners.items():
+        corridor = f"{flags} --stop-at 0.82"
+        for way in ways:
+            curves[f"S3R3-{learner}-{way}"] = f"learn keycorridor --infer {way} {corridor} --frames 3000000"
+        given = {"rm": "--reward keycorridor_rm", "task": "--reward task"}
+        for pay, reward in given.items():
+            curves[f"S3R3-{learner}-{pay}"] = f"train keycorridor {reward} {corridor} --frames 3000000"
+        for size, frames in (("S4R3", 8_000_000), ("S5R3", 16_000_000), ("S6R3", 24_000_000)):
+            carried = {way: f"--reward learnt:S3R3-{learner}-{way}" for way in ways}
+            for pay, reward in {**carried, **given}.items():
+                command = f"train KeyCorridor{size} {reward} {flags} --stop-at 0.8 --frames {frames}"
+                curves[f"{size}-{learner}-{pay}"] = command
+        maze = f"{flags} {MAZE} --stop-at 0.85"
+        for way in ways:
+            command = f"learn obstructedmaze --machine {MAZE_MACHINE} --infer {way} {maze} --frames 15000000"
+            curves[f"2Dlhb-{learner}-{way}"] = command
+        given = {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"}
+        for pay, reward in given.items():
+            curves[f"2Dlhb-{learner}-{pay}"] = f"train obstructedmaze {reward} {maze} --frames 15000000"
+        for size, frames in (("1Q", 25_000_000), ("Full", 60_000_000)):
+            carried = {way: f"--reward learnt:2Dlhb-{learner}-{way}" for way in ways}
+            for pay, reward in {**carried, **given}.items():
+                command = f"train ObstructedMaze-{size} {reward} {flags} {MAZE} --stop-at 0.85 --frames {frames}"
+                curves[f"{size}-{learner}-{pay}"] = command
+    return curves
 
 
 def _propose() -> dict[str, str]:
@@ -274,6 +308,13 @@ SUITES = {
             "inference",
             "What does inference add? The posterior, Algorithm 1 and two baselines from the same ten demonstrations",
             _inference(),
+        ),
+        _suite(
+            "deciding",
+            "Does inference pay? What pays x the learner, from KeyCorridorS3R3 to S6R3 and from ObstructedMaze-2Dlhb to Full",
+            _deciding(),
+            seeds=5,
+            first_seed=100,
         ),
         _suite(
             "propose",

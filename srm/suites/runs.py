@@ -6,9 +6,7 @@ is finished, one with a checkpoint goes on from it, and any other begins.
 
 from __future__ import annotations
 
-import csv
 import fcntl
-import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.files import read_json
+from srm.files import opened
 from srm.runs.folder import CONFIG, LEARNT, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
+from srm.runs.log import last_row
+from srm.runs.records import SUITE as SUITE_FILE
+from srm.runs.records import read_record
 from srm.suites.suite import CurveCommand, Suite
 
-SUITE_FILE = "suite.json"
-_TAIL = 16_384  # bytes: many rows of a log
+_PRINTED = 65_536  # bytes of what a run printed that are looked at for its last line
 
 
 @dataclass(frozen=True)
@@ -92,28 +92,20 @@ def command_of(run: SuiteRun, root: Path = Path()) -> list[str]:
 
 def reached(run: SuiteRun) -> Reached:
     """How far a run is; nothing, if its log is damaged: that is for the run itself to refuse."""
-    try:
-        with (run.folder / LOG).open("rb") as file:
-            head = file.readline()
-            file.seek(max(len(head), file.seek(0, os.SEEK_END) - _TAIL))
-            tail = file.read()
-        lines = tail.decode().split("\n")[:-1]  # what follows the last end of line is torn
-        if not lines:
-            return Reached()
-        values = dict(zip(*csv.reader([head.decode().strip(), lines[-1]]), strict=False))
-        frames, seconds, mean = int(values["frames"]), float(values["seconds"]), values.get("return")
-        if not (0 <= frames < 1 << 63 and math.isfinite(seconds)):
-            return Reached()
-        return Reached(frames, seconds, float(mean) if mean else None)
-    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+    row = last_row(run.folder / LOG)
+    frames, seconds = row.get("frames"), row.get("seconds")
+    if frames is None or seconds is None or not 0 <= frames < 1 << 63:
         return Reached()
+    return Reached(int(frames), seconds, row.get("return"))
 
 
 def last_line(run: SuiteRun) -> str:
     """What a run printed last: why it failed."""
     try:
-        lines = run.log.read_text(errors="replace").split("\n")
-    except OSError:
+        with opened(run.log, 1 << 40) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _PRINTED))
+            lines = file.read(_PRINTED).decode(errors="replace").split("\n")
+    except (OSError, ValueError):
         lines = []
     printed = [line.strip() for line in lines if line.strip() and not line.startswith("$ ")]
     return printed[-1] if printed else "it printed nothing"
@@ -155,12 +147,5 @@ def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:
 
 
 def _earlier_commands(path: Path) -> dict[str, str]:
-    try:
-        commands = read_json(path)["curves"]
-        if not isinstance(commands, dict) or not all(isinstance(command, str) for command in commands.values()):
-            raise TypeError
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise RunError(f"{path} cannot be read; delete it, or choose another -o") from None
-    return commands
+    before = read_record(path, "delete it, or choose another -o")
+    return {} if before is None else dict(before["curves"])

@@ -5,6 +5,7 @@ that another curve has learnt with the same seed, `--from-run learnt:CURVE` the 
 
     title = "Does the hand-set machine help?"
     seeds = 3
+    first_seed = 100
 
     [curves]
     task = "train doorkey --frames 600000"
@@ -23,6 +24,7 @@ from typing import Any
 
 from srm.domains.tasks import find_task
 from srm.errors import RunError, SrmError, near
+from srm.files import MOST_JSON, read_whole
 from srm.settings import whole
 
 VERBS = ("train", "learn")
@@ -125,13 +127,13 @@ class Suite:
     curves: Mapping[str, CurveCommand]
     seeds: int = 3
     scale: float = 1.0
-    first_seed: int = 0  # seeds that nothing was chosen by
+    first_seed: int = 0  # the others follow it
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise RunError(f"suite {self.name}: seeds = {self.seeds}, and at least one is needed")
         if self.first_seed < 0:
-            raise RunError(f"suite {self.name}: first_seed = {self.first_seed}, and seeds are 0 or more")
+            raise RunError(f"suite {self.name}: first_seed = {self.first_seed}, and it must be 0 or more")
         if not self.curves:
             raise RunError(f'suite {self.name} has no curves; write NAME = "train TASK ..." under [curves]')
         for curve in self.curves.values():
@@ -171,7 +173,7 @@ class Suite:
 
 def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_whole(path, MOST_JSON).decode())
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
     except OSError as problem:
@@ -203,6 +205,5 @@ def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) ->
         if not isinstance(command, str):
             raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
     curves = {title: curve(title, command, own_tasks) for title, command in content.get("curves", {}).items()}
-    return Suite(
-        name, content.get("title", name), curves, content.get("seeds", 3), first_seed=content.get("first_seed", 0)
-    )
+    seeds = {word: content[word] for word in ("seeds", "first_seed") if word in content}
+    return Suite(name, content.get("title", name), curves, **seeds)

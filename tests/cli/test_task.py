@@ -101,8 +101,13 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         (("demo", "doorkey", "-o", "/dev/null/x.npz"), "/dev/null: "),
         (("demo", "doorkey", "--habit", "close_doors"), "there is no habit close_doors; did you mean closes_doors?"),
         (
-            ("demo", "examples.corridor:TASK", "--noise", "0.1"),
-            "corridor: habits and noise are of MiniGrid's planner; record it without them",
+            ("demo", "examples.corridor:TASK", "--habit", "closes_doors"),
+            "corridor: habits are of MiniGrid's planner; record it without them",
+        ),
+        (("demo", "doorkey", "--expert", "examples.corridor:nobody"), "has no attribute 'nobody'"),
+        (
+            ("demo", "doorkey", "--expert", "examples.corridor:TASK", "--habit", "closes_doors"),
+            "--habit is of MiniGrid's expert, --expert shows another",
         ),
         (("demo", "show", "."), ".: is a folder; name a file of demonstrations"),
     ],

@@ -20,7 +20,7 @@ DOORKEY = "MiniGrid-DoorKey-5x5-v0"
 
 def play(envs: Envs, steps: int, seed: int = 0) -> Rollout:
     observations, poses = envs.reset()
-    actions = stream(seed, "actions").integers(envs.actions, size=(steps, envs.count))
+    actions = stream(seed, "actions").integers(envs.action_space.count, size=(steps, envs.count))
     return gather(observations, poses, list(actions), [envs.step(row) for row in actions])
 
 
@@ -56,9 +56,9 @@ def test_the_step_after_an_end_is_not_real_and_pays_nothing() -> None:
 def test_worlds_tell_what_they_show() -> None:
     envs = make_envs(DOORKEY, 3, 0)
     observations, poses = envs.reset()
-    assert (envs.env_id, envs.count, envs.actions) == (DOORKEY, 3, 7)
-    assert observations.shape == (3, *envs.observation_shape)
-    assert observations.dtype == envs.observation_dtype == np.uint8
+    assert (envs.env_id, envs.count, envs.action_space.count) == (DOORKEY, 3, 7)
+    assert observations.shape == (3, *envs.observation_space.shape)
+    assert observations.dtype == envs.observation_space.dtype == np.uint8
     assert poses.shape == (3, 3)
     assert poses.dtype == np.int16
 
@@ -136,9 +136,29 @@ BOX, TWO = gymnasium.spaces.Box(0, 1, (2,)), gymnasium.spaces.Discrete(2)
 @pytest.mark.parametrize(
     ("observations", "actions", "mode", "problem"),
     [
-        (BOX, BOX, AutoresetMode.NEXT_STEP, "wrap it so that they are Discrete"),
-        (BOX, gymnasium.spaces.Discrete(2, start=1), AutoresetMode.NEXT_STEP, "beginning at 0"),
-        (gymnasium.spaces.Dict({"speed": BOX}), TWO, AutoresetMode.NEXT_STEP, "wrap it so that it observes one array"),
+        (
+            BOX,
+            gymnasium.spaces.Text(3),
+            AutoresetMode.NEXT_STEP,
+            "wrap it so that they are Discrete, MultiDiscrete or a Box",
+        ),
+        (BOX, gymnasium.spaces.Discrete(2, start=-1), AutoresetMode.NEXT_STEP, "beginning at 0"),
+        (
+            BOX,
+            gymnasium.spaces.Box(-np.inf, 1, (2,)),
+            AutoresetMode.NEXT_STEP,
+            "its actions have no bounds .* wrap it so",
+        ),
+        (BOX, gymnasium.spaces.Box(1, 1, (2,)), AutoresetMode.NEXT_STEP, "leave nothing to choose"),
+        (gymnasium.spaces.Text(3), TWO, AutoresetMode.NEXT_STEP, "which no network here reads; wrap it"),
+        (
+            gymnasium.spaces.Dict({"a": gymnasium.spaces.Sequence(BOX)}),
+            TWO,
+            AutoresetMode.NEXT_STEP,
+            "in a, which no network",
+        ),
+        (gymnasium.spaces.Graph(BOX, BOX), TWO, AutoresetMode.NEXT_STEP, "which no network here reads; wrap it"),
+        (gymnasium.spaces.Dict({}), TWO, AutoresetMode.NEXT_STEP, "which is nothing"),
         (BOX, TWO, AutoresetMode.DISABLED, "its autoreset mode is AutoresetMode.DISABLED; make it with"),
     ],
 )

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 SECOND = """
 from pathlib import Path
 
-from examples.mountain_car import MOUNTAIN_CAR, WORDS
+from examples.mountain_car import TASK, words
 from srm.domains.base import Domain
 
 def owns(env):
@@ -29,12 +29,12 @@ def owns(env):
 
 DOMAIN = Domain(
     title="MountainCar",
-    vocabulary=WORDS,
+    vocabulary=words.vocabulary,
     actions=("push left", "coast", "push right"),
     packages=("gymnasium",),
-    tasks=(MOUNTAIN_CAR,),
-    environments={"mountain_car": ("ScaledMountainCar-v0",)},
-    prefix="Scaled",
+    tasks=(TASK,),
+    environments={"mountain_car": ("MountainCar-v0",)},
+    prefix="Mountain",
     register=lambda: None,
     owns=owns,
     demonstrations=Path.cwd(),

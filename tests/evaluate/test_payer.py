@@ -33,7 +33,7 @@ def rollout_of(steps: int, ends: int | None = None) -> Rollout:
 def test_episodes_go_on_across_rollouts_and_end_within_them() -> None:
     payer = Payer(find_machine("doorkey_handset"), Told(events_of(FIRST)))
     assert payer(rollout_of(2))[:, 0].tolist() == [0.1, 0.5]
-    payer.open.event_reader = Told(events_of(SECOND))
+    payer.open.stream.event_reader = Told(events_of(SECOND))
     assert payer(rollout_of(3, ends=1))[:, 0].tolist() == [-0.5, 1.0, 0.1]  # the key again, in a new episode
 
 
@@ -42,7 +42,7 @@ def test_a_rollout_is_read_once_whoever_asks_for_it_again() -> None:
     payer, rollout = OpenPayer(machine, Told(events_of(FIRST))), rollout_of(2)
     assert payer.read(rollout) is payer.read(rollout)
     assert payer.pay(rollout, assignment_of(machine))[:, 0].tolist() == [0.1, 0.5]
-    payer.event_reader = Told(events_of(SECOND))
+    payer.stream.event_reader = Told(events_of(SECOND))
     assert payer.pay(rollout_of(3), assignment_of(machine))[0, 0] == -0.5  # the door was unlocked once, not three times
 
 

@@ -19,12 +19,14 @@ from srm.domains.minigrid.envs import ShowPose
 from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.domains.tasks import find_task
+from srm.domains.words import WrittenVocabulary
 from srm.errors import AssignmentError, MachineError, TaskError
 from srm.evaluate.payer import Payer
 from srm.evaluate.wrappers import HindsightWarning, SymbolicReward, SymbolicRewardVector
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.vocabulary import Vocabulary
 from srm.trajectory import Events, Rollout
+from tests.domains.any_spaces import dict_and_box
 from tests.evaluate.scripts import events_of, pay_of
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
@@ -343,8 +345,32 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     SymbolicReward(Say(), handset, Heard(), {**handset.values(), "goal": 0.0}, outside_constraint=True)
     with pytest.raises(MachineError, match="fly"):
         SymbolicReward(Say(), parse("machine m\nstart one\n    fly // 1\n"), Heard())
-    with pytest.raises(TaskError, match="Discrete"):
-        SymbolicReward(gymnasium.make("Pendulum-v1"), handset, Heard())
+
+
+def test_continuous_actions_and_dictionaries_are_paid_for() -> None:
+    words = WrittenVocabulary("any")
+
+    @words.event
+    def push(action: Any) -> Any:
+        return action[..., 0] > 1
+
+    @words.signal
+    def third(after: Any) -> Any:
+        return after["position"][..., 2]
+
+    machine = parse("machine m\nwords any\nstart one\n    push // 2 * third\n", {"any": words.vocabulary})
+    one = SymbolicReward(dict_and_box(), machine, words.reader())
+    vector = SyncVectorEnv([dict_and_box] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    many = SymbolicRewardVector(vector, machine, words.reader())
+    one.reset(seed=0)
+    many.reset(seed=0)
+    for step in range(5):
+        push_hard = np.array([1.5 if step % 2 else 0.5, 0.2], np.float32)
+        seen, pay, *_ = one.step(push_hard)
+        expected = 2 * seen["position"][2] if step % 2 else 0
+        assert pay == pytest.approx(expected)
+        _, pays, *_ = many.step(np.stack([push_hard, push_hard]))
+        assert pays[0] == pytest.approx(expected)
 
 
 def test_a_vector_that_does_not_tell_its_autoreset_mode_is_refused() -> None:

@@ -8,45 +8,77 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz.cases import damage, write_seeds
+from tests.fuzz.cases import make_case, write_seeds
 
 ROOT = Path(__file__).parents[2]
+GATES = {  # the first thing that a reader does with a file: what is refused there gets no further
+    *("files.py:opened", "files.py:read_whole", "files.py:parse_json", "files.py:_whole", "files.py:_finite"),
+    *("machine/language/source.py:source_of", "tensors.py:unpack", "suites/suite.py:read_suite"),
+    *("domains/demonstrations.py:_unpack", "domains/demonstrations.py:_read_arrays", "domains/demonstrations.py:load"),
+}
 
 
 @dataclass(frozen=True)
 class Attempt:
     number: int
     target: str
-    outcome: str  # `read`, `refused`, or `defect ...`
+    outcome: str  # `read`, `refused at ...`, or `defect ...`
+
+    @property
+    def is_defect(self) -> bool:
+        return self.outcome.startswith("defect")
+
+    @property
+    def is_stopped_at_the_gate(self) -> bool:
+        return self.outcome.removeprefix("refused at ") in GATES
 
 
-def fuzz(seeds: Path, first: int, stride: int, seconds: float, cases: int) -> list[Attempt]:
+def fuzz(
+    seeds: Path, first: int, stride: int, seconds: float, cases: int, worker: str = "tests.fuzz.worker"
+) -> list[Attempt]:
     """The cases first, first + stride, ...: as many as asked for, or as time allows."""
     attempts: list[Attempt] = []
     end = time.monotonic() + seconds
     while len(attempts) < cases and time.monotonic() < end:
         begin = first + stride * len(attempts)
         words = map(str, (seeds, begin, stride, end - time.monotonic(), cases - len(attempts)))
-        worker = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz.worker", *words], cwd=ROOT, capture_output=True, text=True, check=False
+        ended = subprocess.run(
+            [sys.executable, "-m", worker, *words], cwd=ROOT, capture_output=True, text=True, check=False
         )
-        lines = [line.split("\t") for line in worker.stdout.splitlines() if line.count("\t") == 2]
+        lines = [line.split("\t") for line in ended.stdout.splitlines() if line.count("\t") == 2]
         for number, name, outcome in lines:
-            attempts.append(Attempt(int(number), name, outcome or f"defect: the worker ended with {worker.returncode}"))
-        if worker.returncode == 0:
+            attempts.append(Attempt(int(number), name, outcome or f"defect: the worker ended with {ended.returncode}"))
+        if ended.returncode == 0:
             break
         if not lines:
-            raise RuntimeError(f"a worker could not begin: {worker.stderr[-2000:]}")
+            raise RuntimeError(f"a worker could not begin: {ended.stderr[-2000:]}")
     return attempts
+
+
+def table(attempts: Iterable[Attempt]) -> Iterator[str]:
+    """For each target, how far its inputs got."""
+    by_target: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        by_target.setdefault(attempt.target, []).append(attempt)
+    for target, tried in sorted(by_target.items()):
+        places = Counter(attempt.outcome for attempt in tried if attempt.outcome.startswith("refused"))
+        gate = sum(attempt.is_stopped_at_the_gate for attempt in tried)
+        whole = sum(attempt.outcome == "read" for attempt in tried)
+        yield (
+            f"{target:<18} {len(tried):>8,} inputs: {gate:,} refused at the first look, "
+            f"{places.total() - gate:,} further in, {whole:,} read; {len(places)} places"
+        )
 
 
 def main() -> int:
@@ -64,16 +96,16 @@ def main() -> int:
         with ThreadPoolExecutor(cores) as pool:
             each = [pool.submit(fuzz, seeds, settings.first + core, cores, seconds, 1 << 40) for core in range(cores)]
             attempts = [attempt for future in each for attempt in future.result()]
-        defects = [attempt for attempt in attempts if attempt.outcome.startswith("defect")]
+        defects = [attempt for attempt in attempts if attempt.is_defect]
         for defect in defects:
             folder = settings.out / f"{defect.target.replace(' ', '-')}-{defect.number}"
             if not folder.exists():
-                damage(seeds, defect.target, defect.number, folder)
+                make_case(seeds, defect.target, defect.number, folder)
             print(f"{folder}: {defect.outcome}")
-    for target, count in sorted(Counter(attempt.target for attempt in attempts).items()):
-        refused = sum(attempt.outcome == "refused" for attempt in attempts if attempt.target == target)
-        print(f"{target:<16} {count:>8,} inputs, {refused:,} refused")
-    print(f"{len(attempts):,} inputs, {len(attempts) / seconds:.1f} a second, {len(defects)} defects")
+    print("\n".join(table(attempts)))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = f"{settings.minutes:g} minutes on {cores} cores, {(used.ru_utime + used.ru_stime) / 60:.0f} of the processor"
+    print(f"{len(attempts):,} inputs in {took}, {len(defects)} defects")
     return 1 if defects else 0
 
 

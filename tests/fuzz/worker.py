@@ -11,31 +11,55 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
+import srm
 from srm.errors import SrmError
-from tests.fuzz.cases import TARGETS, damage
+from tests.fuzz.cases import TARGETS, make_case
 
-CPU_SECONDS, WALL_SECONDS = 10, 60  # of a case; the second is for one that waits, on a machine that may be busy
+CPU_SECONDS, WALL_SECONDS = 10, 600  # of a case; the second is for one that waits, on a machine that may be busy
 MOST_MEMORY = 1 << 30  # bytes beyond what the process had before
+PACKAGE = str(Path(srm.__file__).parent)
 
 
 def attempt(seeds: Path, name: str, number: int) -> str:
-    """`read`, `refused`, or what went wrong, in one line."""
+    """`read`, `refused at` a function, or what went wrong, in one line."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "case"
-        damage(seeds, name, number, folder)
-        try:
-            TARGETS[name].read(folder)
-        except SrmError:
-            return "refused"
-        except Exception as error:
-            trace, frame = error.__traceback__, ""
-            while trace:
-                frame = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-                trace = trace.tb_next
-            return f"defect {type(error).__name__} at {frame}: {' '.join(str(error).split())[:200]}"
+        make_case(seeds, name, number, folder)
+        return outcome(TARGETS[name].read, folder)
+
+
+def outcome(read: Callable[[Path], object], folder: Path) -> str:
+    try:
+        with redirect_stderr(StringIO()):
+            read(folder)
+    except SrmError as error:
+        first: BaseException = error
+        while first.__cause__ or first.__context__:
+            first = first.__cause__ or first.__context__ or first
+        message = str(error)
+        if not message.isprintable() and "\n    " not in message and not isinstance(error, srm.MachineError):
+            return f"defect: not one line: {ascii(message)[:200]}"
+        return f"refused at {_place(first)[1]}"
+    except Exception as error:
+        return f"defect {type(error).__name__} at {_place(error)[0]}: {ascii(' '.join(str(error).split()))[:200]}"
     return "read"
+
+
+def _place(error: BaseException) -> tuple[str, str]:
+    """The line that raised it, and the innermost function of the package on the way there."""
+    trace, line, function = error.__traceback__, "", ""
+    while trace:
+        code = trace.tb_frame.f_code
+        line = f"{code.co_filename}:{trace.tb_lineno}"
+        if code.co_filename.startswith(PACKAGE):
+            function = f"{code.co_filename.removeprefix(PACKAGE + '/')}:{code.co_qualname}"
+        trace = trace.tb_next
+    return line, function
 
 
 def limit_memory() -> None:

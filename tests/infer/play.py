@@ -6,9 +6,13 @@ import numpy as np
 
 from srm.domains.base import Task
 from srm.domains.envs import gather
+from srm.domains.minigrid.envs import GridEnvs
 from srm.domains.record import record
+from srm.domains.spaces import Spaces
 from srm.domains.tasks import find_task
 from srm.trajectory import Demonstrations, Rollout
+
+MINIGRID = Spaces(GridEnvs.observation_space, GridEnvs.action_space)
 
 
 def demonstrations(task: str, count: int = 10) -> Demonstrations:
@@ -21,7 +25,7 @@ def random_rollouts(task: Task, *, rollouts: int, steps: int, envs: int, seed: i
     observations, poses = made.reset()
     found = []
     for _ in range(rollouts):
-        actions = [rng.integers(0, made.actions, envs) for _ in range(steps)]
+        actions = [rng.integers(0, made.action_space.count, envs) for _ in range(steps)]
         answers = [made.step(taken) for taken in actions]
         found.append(gather(observations, poses, actions, answers))
         observations, poses = answers[-1].observations, answers[-1].poses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from srm.domains.envs import Step
+from srm.domains.spaces import Choice, ObservationPart, ObservationSpace
 
 
 class Clockwork:
@@ -15,11 +16,10 @@ class Clockwork:
     """
 
     env_id = "Clockwork"
-    observation_shape: tuple[int, ...] = (7, 7, 3)
-    observation_dtype = np.dtype(np.uint8)
+    observation_space = ObservationSpace((ObservationPart("", (), "cells", (7, 7, 3), np.dtype(np.uint8)),))
 
     def __init__(self, lengths: tuple[int, ...] = (3, 5), actions: int = 3, within_step: bool = False) -> None:
-        self.count, self.actions = len(lengths), actions
+        self.count, self.action_space = len(lengths), Choice(actions)
         self._lengths, self._within = np.array(lengths), within_step
         self.reset()
 
@@ -30,7 +30,7 @@ class Clockwork:
 
     def step(self, actions: np.ndarray) -> Step:
         valid = ~self._over
-        reward = (actions == self._step % self.actions).astype(np.float32) * valid
+        reward = (actions == self._step % self.action_space.count).astype(np.float32) * valid
         self._step = np.where(valid, self._step + 1, 0)
         self._episode += ~valid
         over = valid & (self._step == self._lengths)
@@ -72,8 +72,7 @@ class Clockwork:
 class Numbers(Clockwork):
     """The same as plain vectors: step, env, episode."""
 
-    observation_shape = (3,)
-    observation_dtype = np.dtype(np.float32)
+    observation_space = ObservationSpace((ObservationPart("", (), "numbers", (3,), np.dtype(np.float32)),))
 
     def _observations(self) -> np.ndarray:
         return np.stack([self._step, np.arange(self.count), self._episode % 3], axis=1).astype(np.float32)

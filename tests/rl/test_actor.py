@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srm.domains.minigrid.encoding import MINIGRID_CELLS
+from srm.domains.minigrid.envs import GridEnvs
+from srm.domains.spaces import Choice
 from srm.rl.actor import Actor
-from srm.rl.nn.nets import Net, NetConfig
+from srm.rl.nn.nets import NetConfig, make_net
 from srm.rl.ppo import actor_critic
 from srm.rl.rollout import batch_of, recompute
 from srm.seeding import stream
@@ -30,7 +31,7 @@ def episode(length: int, seed: int) -> Trajectory:
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 def test_greedy_actions_are_the_likeliest_along_the_same_views(kind: str):
-    net = Net(kind, (7, 7, 3), NetConfig(), actor_critic(7, "shared"), 1, MINIGRID_CELLS)
+    net = make_net(GridEnvs, kind, NetConfig(), actor_critic(Choice(7), NetConfig()), 1)
     episodes = [episode(length, seed) for seed, length in enumerate(LENGTHS)]
     logits = recompute(net, batch_of(net, as_rollout(episodes)))["logits"]  # [T, M, A]
     actor = Actor(net, seed=0, greedy=True)
@@ -40,7 +41,7 @@ def test_greedy_actions_are_the_likeliest_along_the_same_views(kind: str):
 
 
 def test_drawn_actions_follow_the_policy():
-    net = Net("cnn", (7, 7, 3), NetConfig(), actor_critic(7, "shared"), 1, MINIGRID_CELLS)
+    net = make_net(GridEnvs, "cnn", NetConfig(), actor_critic(Choice(7), NetConfig()), 1)
     observations = list(episode(1, 0).observations[:1])
     actor = Actor(net, seed=0)
     drawn = np.bincount([actor(observations) for _ in range(700)], minlength=7) / 700

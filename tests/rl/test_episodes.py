@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("within_step", [False, True], ids=["resetting st
 
 
 def net_of(envs: Clockwork) -> Net:
-    return make_net(envs, "cnn", NetConfig(stack=1, width=8), actor_critic(envs.actions, "shared"), seed=0)
+    return make_net(envs, "cnn", NetConfig(stack=1, width=8), actor_critic(envs.action_space, NetConfig()), seed=0)
 
 
 @MODES
@@ -37,9 +37,11 @@ def test_episodes_are_followed_across_rollouts(steps: int, within_step: bool) ->
 def test_recent_episodes_are_the_last_hundred() -> None:
     recent = Recent(size=3)
     assert math.isnan(recent.means()["return"])
-    recent.add(Episodes(np.zeros(4), np.array([9.0, 0.0, 0.5, 1.0]), np.array([1, 2, 3, 4])))
+    total = np.array([9.0, 0.0, 0.5, 1.0])
+    recent.add(Episodes(np.zeros(4), total, np.array([1, 2, 3, 4]), total > 0))
     assert recent.means() == pytest.approx({"return": 0.5, "success": 2 / 3, "length": 3})
     assert Recent(3, recent.past()).means() == recent.means()
+    assert Recent(3, [[0.5, 3.0], [0.0, 2.0]]).means()["success"] == 0.5  # as version 0.2 kept them
     assert [of_few(count) for count in (0, 1, 99, 100)] == ["", " of 1 episode", " of 99 episodes", ""]
 
 

@@ -38,7 +38,7 @@ def test_an_episode_begins_with_blanks() -> None:
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_player_sees_the_frames_of_its_own_episode_alone(within_step: bool) -> None:
     envs = Clockwork(within_step=within_step)
-    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.actions, "shared"), seed=0)
+    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.action_space, NetConfig()), seed=0)
     player = Player(envs, net, 9, seed=0)
     for _ in range(3):
         batch = player.collect()
@@ -61,7 +61,7 @@ def code(kind: np.ndarray | int, state: np.ndarray | int) -> np.ndarray:
 @pytest.mark.parametrize("within_step", [False, True], ids=["resetting step", "within the step"])
 def test_a_foreign_rollout_is_seen_as_its_player_saw_it(within_step: bool) -> None:
     envs = Clockwork(within_step=within_step)
-    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.actions, "shared"), seed=0)
+    net = make_net(envs, "cnn", NetConfig(stack=3), actor_critic(envs.action_space, NetConfig()), seed=0)
     batch = Player(envs, net, 9, seed=0).collect()
     again = batch_of(net, batch.rollout)
     assert (again.episode_start == batch.episode_start).all()
@@ -70,7 +70,7 @@ def test_a_foreign_rollout_is_seen_as_its_player_saw_it(within_step: bool) -> No
 
 def test_the_view_at_an_episodes_end_is_still_of_that_episode() -> None:
     envs = Clockwork(lengths=(2,))
-    net = make_net(envs, "cnn", NetConfig(), actor_critic(envs.actions, "shared"), seed=0)
+    net = make_net(envs, "cnn", NetConfig(), actor_critic(envs.action_space, NetConfig()), seed=0)
     batch = Player(envs, net, 4, seed=0).collect()
     assert batch.rollout.valid[:, 0].tolist() == [True, True, False, True]
     assert episode_starts(batch.rollout, np.ones(1, bool))[:, 0].tolist() == [True, False, False, True, False]

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
+from srm.domains.spaces import Choice
+from srm.rl.distributions import Categorical
 from srm.rl.gradients import ppo_gradients
 from srm.rl.losses import Targets, ppo_losses
 from srm.rl.ppo import PpoConfig
 
 # Near these a loss has a kink, where its gradient may be either side's: ratios at the clip, values that moved to it, equal errors.
 KINK = 1e-3
+POLICY = Categorical(Choice(7))
 
 
 def numbers(size: int, low: float, high: float) -> st.SearchStrategy[np.ndarray]:
@@ -69,12 +72,13 @@ def away_from_kinks(outputs: dict[str, Tensor], targets: Targets, index: Tensor,
 def refuse_difference(outputs: dict[str, Tensor], targets: Targets, index: Tensor, config: PpoConfig) -> None:
     """The loss in double precision is the truth: in single, the spread of equal advantages is rounding, divided by the floor."""
     exact = {name: output.double().requires_grad_() for name, output in outputs.items()}
-    losses = ppo_losses(exact, double(targets), index, config)
+    losses = ppo_losses(POLICY, exact, double(targets), index, config)
     truth = torch.autograd.grad(losses["loss"], [exact["logits"], exact["value"]])
-    fast, *gradients = ppo_gradients(outputs, targets, index, config)
+    fast, gradients = ppo_gradients(POLICY, outputs, targets, index, config)
     assert list(fast) == list(losses)
     assert fast == pytest.approx({name: loss.item() for name, loss in losses.items()}, rel=1e-4, abs=1e-6)
-    for mine, its in zip(gradients, truth, strict=True):
+    assert list(gradients) == ["logits", "value"]
+    for mine, its in zip(gradients.values(), truth, strict=True):
         torch.testing.assert_close(mine, its.float(), rtol=1e-4, atol=1e-6 * max(1.0, float(its.abs().max())))
 
 
@@ -119,8 +123,8 @@ def test_the_test_would_notice_a_clip_that_cuts_on_the_wrong_side() -> None:
         torch.zeros(2),
     )
     config = PpoConfig(entropy_weight=0.0, advantage_floor=1e-8)
-    _, of_logits, _ = ppo_gradients(outputs, targets, torch.arange(2), config)
+    _, gradients = ppo_gradients(POLICY, outputs, targets, torch.arange(2), config)
     advantage = 1 / math.sqrt(2)
     # By log pi: -1.5 * (-advantage) / 2; from there by the logits: times 1 - 0.75 and -0.25. The first is clipped at 1.2.
     expected = [[0.0, 0.0], [1.5 * advantage / 2 * 0.25, -1.5 * advantage / 2 * 0.25]]
-    torch.testing.assert_close(of_logits, torch.tensor(expected))
+    torch.testing.assert_close(gradients["logits"], torch.tensor(expected))

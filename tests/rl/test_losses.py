@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.spaces import Choice
+from srm.rl.distributions import Categorical, entropy_of
 from srm.rl.losses import (
     Targets,
     approx_kl,
     clip_fraction,
-    entropy_of,
     loss_policy,
     loss_value,
     normalize,
     ppo_losses,
 )
 from srm.rl.ppo import PpoConfig
+
+POLICY = Categorical(Choice(7))
 
 
 def numbers(*values: float) -> torch.Tensor:
@@ -130,7 +133,7 @@ def test_losses_and_gradients_equal_those_of_stable_baselines3() -> None:
     policy = theirs.policy
     hidden_policy, hidden_value = policy.mlp_extractor(observations)
     outputs = {"logits": policy.action_net(hidden_policy), "value": policy.value_net(hidden_value).squeeze(1)}
-    ours = ppo_losses(outputs, targets, torch.arange(steps), config)
+    ours = ppo_losses(POLICY, outputs, targets, torch.arange(steps), config)
     weights = dict(policy.named_parameters())
     gradients = dict(zip(weights, torch.autograd.grad(ours["loss"], list(weights.values())), strict=True))
     theirs.train()

@@ -35,8 +35,11 @@ def test_equal_samples_are_computed_once_and_have_the_outputs_they_were_played_w
     learner, batch, minibatches = drawn(kind, recurrence)
     for minibatch in minibatches:
         inverse = minibatch.inputs.inverse
-        assert inverse is not None
-        assert len(minibatch.inputs.rows) == inverse.max() + 1 < len(inverse)
+        if kind == "mlp":  # numbers hardly ever repeat, so nobody looks whether they do
+            assert inverse is None
+        else:
+            assert inverse is not None
+            assert len(minibatch.inputs.rows) == inverse.max() + 1 < len(inverse)
         truth = batch.outputs["logits"][:-1].reshape(-1, 3)[minibatch.index]
         np.testing.assert_allclose(minibatch.outputs(learner.net)["logits"].detach().numpy(), truth, atol=1e-5)
 

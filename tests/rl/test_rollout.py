@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.spaces import Choice
+from srm.rl.distributions import log_prob_of, log_softmax
 from srm.rl.nn.nets import Net, NetConfig, NetInput, make_net
 from srm.rl.ppo import Ppo, PpoConfig, actor_critic
-from srm.rl.rollout import Player, batch_of, log_prob_of, log_softmax, next_values, recompute
+from srm.rl.rollout import Player, batch_of, next_values, recompute
 from srm.trajectory import Trajectory, as_rollout
 from tests.rl.clockwork import Clockwork, Numbers
 
@@ -16,7 +18,7 @@ KINDS = pytest.mark.parametrize("kind", ["cnn", "lstm", "mlp"])
 
 def player(kind: str, within_step: bool = False, steps: int = 11) -> Player:
     envs = (Numbers if kind == "mlp" else Clockwork)(within_step=within_step)
-    net = make_net(envs, kind, NetConfig(width=16, memory=4), actor_critic(envs.actions, "shared"), seed=0)  # type: ignore[arg-type]
+    net = make_net(envs, kind, NetConfig(width=16, memory=4), actor_critic(envs.action_space, NetConfig()), seed=0)  # type: ignore[arg-type]
     return Player(envs, net, steps, seed=0)
 
 
@@ -106,7 +108,7 @@ def test_outputs_recomputed_along_a_batch_are_those_it_was_played_with_until_the
 
 def test_actions_are_drawn_from_the_policy() -> None:
     envs = Clockwork(lengths=(400,) * 50, actions=3)
-    net = make_net(envs, "cnn", NetConfig(), actor_critic(3, "shared"), seed=0)
+    net = make_net(envs, "cnn", NetConfig(), actor_critic(Choice(3), NetConfig()), seed=0)
     head = net.towers["both"].head
     with torch.no_grad():
         head.weight[:3] = 0

@@ -72,7 +72,7 @@ def test_truncated_weights_are_refused_by_name(tmp_path: Path, length: int) -> N
     path = tmp_path / "w.safetensors"
     write_weights(path, WEIGHTS, {})
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(RunError, match=r"w\.safetensors is truncated"):
+    with pytest.raises(RunError, match=r"w\.safetensors: it is truncated"):
         read_weights(path)
 
 
@@ -81,7 +81,7 @@ def test_weights_of_another_program_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="another program wrote"):
         read_weights(tmp_path / "w.safetensors")
     (tmp_path / "pickle.pt").write_bytes(b"\x80\x04\x95 not weights")
-    with pytest.raises(RunError, match=r"pickle\.pt is truncated, or no weights"):
+    with pytest.raises(RunError, match=r"pickle\.pt: it is truncated, or no weights"):
         read_weights(tmp_path / "pickle.pt")
 
 
@@ -157,7 +157,7 @@ def test_a_damaged_log_is_refused_with_what_to_do(folder: Path, damage: bytes) -
     begun(folder, rounds=3, saved=3).close()
     (folder / "log.csv").write_bytes(damage)
     for _ in range(2):  # and nobody holds the run afterwards
-        with pytest.raises(RunError, match=r"log\.csv is damaged; move it away to go on"):
+        with pytest.raises(RunError, match=r"log\.csv (is damaged|cannot be read: .*); move it away to go on"):
             RunWriter.resume(folder)
     (folder / "log.csv").unlink()
     RunWriter.resume(folder)[0].close()
@@ -172,7 +172,7 @@ def test_a_damaged_checkpoint_is_refused_with_what_is_left(folder: Path) -> None
         reversed(checkpoints(folder)), ("go on from the checkpoint before", "the run to begin anew"), strict=True
     ):
         path.write_bytes(path.read_bytes()[:40])
-        with pytest.raises(RunError, match=rf"{path.name} is truncated.*; delete it (to|for) {told}"):
+        with pytest.raises(RunError, match=rf"{path.name}: it is truncated.*; delete it (to|for) {told}"):
             RunWriter.resume(folder)
         path.unlink()
     assert RunWriter.resume(folder)[1] is None

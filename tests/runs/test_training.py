@@ -248,7 +248,7 @@ def test_demonstrations_that_the_worlds_cannot_have_given_are_refused() -> None:
         (replace(first, actions=first.actions + 7), r"has an action \d+, those of MiniGrid-DoorKey-5x5-v0 are 0\.\.6"),
         (
             replace(first, observations=first.observations[:, :6]),
-            r"has observations \[6, 7, 3\], those of .* are \[7, 7, 3\]",
+            r"has observations uint8 \[6, 7, 3\], those of .* are uint8 \[7, 7, 3\]",
         ),
     ):
         with pytest.raises(SrmError, match=problem):

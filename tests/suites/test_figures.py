@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,12 +57,19 @@ def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) 
             assert machine.is_concrete != ("--holes" in line.words)
 
 
-def test_the_suites_are_those_of_the_paper_and_two_of_our_own() -> None:
+def test_the_suites_are_those_of_the_paper_and_three_of_ours() -> None:
     assert list(SUITES) == [
         "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
         "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines", "inference",
-        "propose",
+        "deciding", "propose",
     ]  # fmt: skip
+
+
+def test_a_suite_may_begin_at_another_seed(tmp_path: Path) -> None:
+    fresh = replace(own(tmp_path), first_seed=100)
+    assert sorted({run.seed for run in runs_of(fresh, Path("out"), seeds=2)}) == [100, 101]
+    with pytest.raises(RunError, match="first_seed = -1"):
+        replace(fresh, first_seed=-1)
 
 
 def test_runs_have_their_seed_folder_and_machine(tmp_path: Path) -> None:
@@ -74,13 +82,6 @@ def test_runs_have_their_seed_folder_and_machine(tmp_path: Path) -> None:
     assert learnt.needs == learn.folder == Path("out/learn/seed1")
     assert learnt.words[-2:] == ("--reward", "out/learn/seed1/learnt.srm")
     assert [run.frames for run in runs[:3]] == [1_000_000, 600_000, 3_000_000]
-
-
-def test_seeds_count_up_from_the_first(tmp_path: Path) -> None:
-    text = "first_seed = 100\nseeds = 2\n[curves]\ntask = 'train doorkey'"
-    assert [run.seed for run in runs_of(own(tmp_path, text), Path("out"), seeds=2)] == [100, 101]
-    with pytest.raises(RunError, match="first_seed = -1, and seeds are 0 or more"):
-        own(tmp_path, "first_seed = -1\n[curves]\ntask = 'train doorkey'")
 
 
 def test_a_linecan_begin_with_the_policy_that_another_has_trained(tmp_path: Path) -> None:

@@ -163,7 +163,9 @@ def test_a_suite_file_that_is_none_is_refused_in_one_line(text: str, tmp_path: P
     (tmp_path / "suite.json").write_text(text)
     with pytest.raises(RunError) as caught, claimed(suite(a="train doorkey"), tmp_path):
         pass
-    assert str(caught.value) == f"{tmp_path / 'suite.json'} cannot be read; delete it, or choose another -o"
+    assert str(caught.value).startswith(f"{tmp_path / 'suite.json'}")
+    assert str(caught.value).endswith("; delete it, or choose another -o")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_run_that_was_kept_without_its_checkpoints_is_neither_begun_anew_nor_lost(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class CompiledGrid(gymnasium.Env):
         self._env, self._rules = env, rules
         self._envs = GridEnvs(env.spec.id, grid.Layout(rules), 1, seed=0, source=LayoutSource(env, rules))
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.observation: Observations = np.zeros(GridEnvs.observation_shape, GridEnvs.observation_dtype)
+        self.observation: Observations = np.zeros((grid.VIEW, grid.VIEW, 3), np.uint8)
 
     @property
     def cells(self) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from srm.domains.envs import Step, first_seed, no_finals
 from srm.domains.minigrid import grid
 from srm.domains.minigrid.layouts import GridStart, LayoutSource, rules_of
+from srm.domains.spaces import ActionSpace, Choice, ObservationPart, ObservationSpace
 from srm.errors import TaskError
 from srm.extension import extension
 from srm.seeding import stream
@@ -38,9 +39,10 @@ def compile_envs(env: gymnasium.Env, env_id: str, count: int, seed: int) -> Grid
 class GridEnvs:
     """Envs of `grid.py`, which spend the step after an episode's end on resetting. `source`: who lays them out, if it is not grid.c."""
 
-    actions = grid.ACTIONS
-    observation_shape: tuple[int, ...] = (grid.VIEW, grid.VIEW, 3)
-    observation_dtype = np.dtype(np.uint8)
+    action_space: ActionSpace = Choice(grid.ACTIONS)
+    observation_space = ObservationSpace(
+        (ObservationPart("", (), "cells", (grid.VIEW, grid.VIEW, 3), np.dtype(np.uint8)),)
+    )
 
     def __init__(
         self, env_id: str, layout: grid.Layout, count: int, seed: int, source: LayoutSource | None = None
@@ -77,7 +79,7 @@ class GridEnvs:
     def step(self, actions: np.ndarray) -> Step:
         over, reward = self._over, np.empty(self.count, np.float32)
         terminated, truncated = np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
-        observations = np.empty((self.count, *self.observation_shape), np.uint8)
+        observations = np.empty((self.count, grid.VIEW, grid.VIEW, 3), np.uint8)
         chosen = np.ascontiguousarray(actions, np.int64)
         if chosen.shape != (self.count,):
             raise TaskError(f"actions {list(chosen.shape)}: {self.count} environments take one each, [{self.count}]")

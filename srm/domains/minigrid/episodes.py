@@ -30,6 +30,8 @@ def check_ranges(index: int, trajectory: Trajectory) -> None:
             f"episode {index}: observations {observations.dtype} {list(observations.shape[1:])} and poses {list(poses.shape[1:])}, "
             "expected uint8 [7, 7, 3] and [3]"
         )
+    if trajectory.actions.ndim != 1:
+        raise ValueError(f"episode {index}: actions {list(trajectory.actions.shape)}, expected one number each")
     columns = {
         "action": trajectory.actions,
         "type": observations[..., 0],

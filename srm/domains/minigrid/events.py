@@ -100,7 +100,7 @@ def _read(rollout: Rollout, target: Target | None) -> Occurrences:
 
 def _acts(rollout: Rollout, target: Target | None) -> Occurrences:
     """At most one a step."""
-    event = np.full(rollout.actions.shape, NOTHING, np.int16)
+    event = np.full(rollout.valid.shape, NOTHING, np.int16)
     front, own = rollout.observations[:-1, :, 3, 5], rollout.observations[:-1, :, 3, 6]
     for act, does in _doing(rollout.actions, front, own, target).items():
         event[does & rollout.valid] = act

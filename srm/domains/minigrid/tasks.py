@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from srm.domains.base import Task
+from srm.domains.base import Task, ended_with_reward
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def _plan(target: str | None, env: Any) -> list[int] | None:
 
 
 def minigrid_task(target: str | None, **row: Any) -> Task:
+    row = {"success": ended_with_reward, **row}
     return Task(
         vocabulary=MINIGRID_WORDS, event_reader=partial(_minigrid, target), expert=partial(_plan, target), **row
     )

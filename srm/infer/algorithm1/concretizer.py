@@ -15,9 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from srm.domains.base import EventReader
+from srm.domains.reading import read_events
+from srm.domains.spaces import Spaces
 from srm.errors import DemonstrationError
 from srm.evaluate import batched, symbolic
-from srm.evaluate.payer import read_events, walk_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.evaluate.program import Program
 from srm.infer.algorithm1.estimators import Cost
 from srm.infer.algorithm1.gaussian import Sampler, SamplerConfig
@@ -37,8 +39,9 @@ from srm.infer.project import Floats, Polytope
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
-from srm.rl.learner import Means, load_weights
+from srm.rl.learner import Means
 from srm.rl.optimise import Optimiser
+from srm.rl.saved import load_weights
 from srm.seeding import stream
 from srm.trajectory import Demonstrations, Events, Rollout
 
@@ -60,7 +63,7 @@ class InferenceProblem:
     vocabulary: Vocabulary
     demonstrated: Rollout
     events: Events  # of the demonstrations
-    actions: int  # how many the envs offer
+    spaces: Spaces  # of the envs
     config: ConcretizerConfig
     seed: int
 
@@ -70,14 +73,14 @@ class InferenceProblem:
         constraint: Constraint | None,
         event_reader: EventReader,
         demonstrations: Demonstrations,
-        actions: int,
+        spaces: Spaces,
         config: ConcretizerConfig,
         seed: int,
     ) -> InferenceProblem:
         demonstrated = demonstrations.as_rollout()
-        events = read_events(event_reader, demonstrated)
+        events = read_events(event_reader, demonstrated, "demonstration")
         return InferenceProblem(
-            machine, constraint, event_reader.vocabulary, demonstrated, events, actions, config, seed
+            machine, constraint, event_reader.vocabulary, demonstrated, events, spaces, config, seed
         )
 
 
@@ -116,8 +119,8 @@ class Concretizer:
         machine, config, seed = problem.machine, problem.config, problem.seed
         self.program, self.config, self.seed = Program(machine, problem.vocabulary), config, seed
         self.demonstrated = problem.demonstrated
-        shape = self.demonstrated.observations.shape[2:]
-        self.net = RewardNet(shape, problem.actions, config.reward_net, _seed(seed, "reward net"))
+        self.net = RewardNet(problem.spaces, config.reward_net, _seed(seed, "reward net"))
+        self.net.watch(self.demonstrated)
         in_guards = np.array([name in guard_holes(machine) for name in machine.hole_names], np.bool_)
         polytope = Polytope.of(machine, problem.constraint)
         self.sampler = Sampler(polytope, in_guards, config.sampler, _seed(seed, "assignments"))
@@ -226,7 +229,7 @@ class Concretizer:
         load_weights(self.net, "reward_net", tensors)
         load_weights(self.sampler, "sampler", tensors)
         for part, adam in (("reward_net_adam", self.net_adam), ("sampler_adam", self.sampler_adam)):
-            adam.load({name.removeprefix(f"{part}."): value for name, value in tensors.items()})
+            adam.load(part, tensors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
     observations -> trunk -> LSTM -> 64 tanh -> 64 tanh -> A logits -> log-likelihood of the action
 
 For MiniGrid's observations the trunk is that of the policy, or the paper's: convolutions of 16, 32 and 64 filters 2x2. Any other observation is
-taken as plain numbers. `sequences.py` follows rollouts with it, and cuts out of them what it is trained on.
+read as a policy reads it, its numbers normalised by the demonstrations. Where an action is not one of several, what is computed in place of
+the logits are the outputs of its distribution (`srm.rl.distributions`). `sequences.py` follows rollouts with it, and cuts out of them what it is trained on.
 
     S steps of N sequences   R frames, each [D] (an observation as the trunk takes it)   U units of the LSTM, which remembers 2 U numbers
 """
@@ -17,12 +18,17 @@ from typing import Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
 from srm.domains.cells import Cells
 from srm.domains.encodings import cells_of
+from srm.domains.spaces import ActionSpace, Choices, ObservationSpace, Spaces
+from srm.rl.distributions import Categorical, distribution_of
 from srm.rl.minibatches import sample_hashes
 from srm.rl.nn.grid_conv import CellConvolutions, Encoding, features
+from srm.rl.nn.senses import FrameEncoder, FrameReader
 from srm.settings import ABOVE_ZERO, NUMBER, ONE_OR_MORE, ZERO_OR_MORE
+from srm.trajectory import Rollout
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,8 @@ class RewardNetConfig:
     """The reward net and how it learns."""
 
     trunk: Literal["strided", "paper", "plain"] = "strided"
-    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much; plain: numbers
-    as they are, which any observation that is no grid of cells is taken for unless it is [width, height, 3]"""
+    """the policy's convolutions (3x3, stride 2), or the printed ones (16, 32 and 64 filters 2x2), which cost several times as much; plain: one layer
+    on what is no grid of cells, and on a grid taken as numbers"""
     cells: Encoding = "one_hot"
     """how a cell of the observation enters: type, colour and state each as one of many, or as three numbers as printed"""
     logits: Literal["soft_cap", "sigmoid", "free"] = "soft_cap"
@@ -116,24 +122,26 @@ class PlainTrunk(nn.Module):
 
     out = 64
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, space: ObservationSpace, pictures: bool) -> None:
         super().__init__()
-        self.layer = nn.Linear(size, 64)
+        self.encoder = FrameEncoder(space, cells=False, pictures=pictures, normalize=True)
+        self.reader = FrameReader(self.encoder)
+        self.layer = nn.Linear(self.reader.out, 64)
 
     def prepare(self, observations: np.ndarray) -> np.ndarray:
-        return observations.reshape(len(observations), -1).astype(np.float32)
+        return self.encoder.encode(observations)
 
     def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
-        return torch.tanh(self.layer(torch.from_numpy(frames[rows])))
+        return torch.tanh(self.layer(self.reader(frames, rows[:, None])))
 
 
-def _trunk(shape: tuple[int, ...], config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
-    cells = cells_of(shape)
+def _trunk(space: ObservationSpace, config: RewardNetConfig, seed: int) -> StridedTrunk | PaperTrunk | PlainTrunk:
+    cells = cells_of(space.shape) if space.parts[0].kind == "cells" and not space.structured else None
     if config.trunk == "plain" or cells is None:
-        return PlainTrunk(math.prod(shape))
+        return PlainTrunk(space, pictures=config.trunk != "plain")
     if config.trunk == "paper":
-        return PaperTrunk(shape, cells, config.cells)
-    return StridedTrunk(shape, cells, config.cells, seed)
+        return PaperTrunk(space.shape, cells, config.cells)
+    return StridedTrunk(space.shape, cells, config.cells, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,48 +149,58 @@ class Observations:
     """Observations as a trunk takes them. Grids look alike (of 8,192 observations of DoorKey-8x8 900 differ): what is alike is looked at once."""
 
     frames: np.ndarray  # [R, D]
-    alike: np.ndarray  # [R] equal where frames are
+    alike: np.ndarray | None  # [R] equal where frames are; None: floats and pixels hardly ever repeat
 
 
 class RewardNet(nn.Module):
     """f_theta. Not `normalised`, it gives each action a number of its own, as GAIL's discriminator does."""
 
-    def __init__(
-        self,
-        observation_shape: tuple[int, ...],
-        actions: int,
-        config: RewardNetConfig,
-        seed: int,
-        normalised: bool = True,
-    ) -> None:
+    def __init__(self, spaces: Spaces, config: RewardNetConfig, seed: int, normalised: bool = True) -> None:
         super().__init__()
         self.config, self.normalised = config, normalised
+        self.policy = distribution_of(spaces.actions)
+        self._several = isinstance(self.policy, Categorical)  # one of several actions: each has a logit
+        outputs = self.policy.outputs(spread=1.0)
+        self._sizes = {output.name: output.size for output in outputs}
+        # Any other action is an input of its own where the number that it gets need not be a likelihood.
+        beside = 0 if normalised or self._several else _encoded_size(spaces.actions)
+        size = 1 if beside else sum(self._sizes.values())
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.trunk = _trunk(observation_shape, config, seed)
+            self.trunk = _trunk(spaces.observations, config, seed)
             self.lstm = nn.LSTMCell(self.trunk.out, config.units)
             self.head = nn.Sequential(
-                nn.Linear(config.units, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
+                nn.Linear(config.units + beside, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, size)
             )
+        self._spaces, self._beside = spaces, beside
+
+    def watch(self, rollout: Rollout) -> None:
+        """Normalises the numbers of observations by those of a rollout."""
+        if isinstance(self.trunk, PlainTrunk):
+            self.trunk.encoder.watch(rollout.observations[:-1][rollout.valid])
 
     def prepare(self, observations: np.ndarray) -> Observations:
         """Of observations [n, ...]."""
         frames = self.trunk.prepare(observations)
-        return Observations(frames, sample_hashes(frames, np.arange(len(frames))[:, None]))
+        plain = isinstance(self.trunk, PlainTrunk)
+        return Observations(frames, None if plain else sample_hashes(frames, np.arange(len(frames))[:, None]))
 
     def forward(
-        self, observations: Observations, rows: np.ndarray, episode_start: Tensor, memory: Tensor
+        self, observations: Observations, rows: np.ndarray, episode_start: Tensor, memory: Tensor, actions: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Log-likelihoods of all actions [S, N, A], and the memory [S + 1, N, 2 U] before each step and after the last.
+        """Of the actions [S, N] or [S, N, A] that were taken, as their distribution reads them: log-likelihoods [S, N]; and the memory
+        [S + 1, N, 2 U] before each step and after the last.
 
         `rows` [S * N] of the observations are seen, step by step; where `episode_start` [S, N] what was remembered is forgotten.
         """
         # See: what looks alike is looked at once
         steps, count = episode_start.shape
-        _, first, alike = np.unique(observations.alike[rows], return_index=True, return_inverse=True)
-        encoded = (
-            self.trunk(observations.frames, rows[first]).index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
-        )
+        if observations.alike is None:
+            encoded = self.trunk(observations.frames, rows).view(steps, count, -1)
+        else:
+            _, first, alike = np.unique(observations.alike[rows], return_index=True, return_inverse=True)
+            distinct = self.trunk(observations.frames, rows[first])
+            encoded = distinct.index_select(0, torch.from_numpy(alike)).view(steps, count, -1)
 
         # Remember
         kept = (~episode_start).float()[..., None] * self.config.memory
@@ -194,9 +212,34 @@ class RewardNet(nn.Module):
             memories.append(torch.cat([h, c], dim=1))
 
         # Judge
-        logits = self.head(torch.stack(hidden).flatten(0, 1)).view(steps, count, -1)
+        judged = self._judge(torch.stack(hidden).flatten(0, 1), actions.flatten(0, 1))
+        return judged.view(steps, count), torch.stack(memories)
+
+    def _judge(self, hidden: Tensor, actions: Tensor) -> Tensor:
+        """[n] of what is remembered [n, U] and the actions that were taken."""
+        if self._beside:
+            return self.head(torch.cat([hidden, _encoded(self._spaces.actions, actions)], dim=1)).squeeze(1)
+        outputs = self.head(hidden)
         if self.config.logits == "sigmoid":
-            logits = torch.sigmoid(logits)
+            outputs = torch.sigmoid(outputs)
         elif self.config.logits == "soft_cap":
-            logits = 3 * torch.tanh(logits / 3)
-        return torch.log_softmax(logits, dim=-1) if self.normalised else logits, torch.stack(memories)
+            outputs = 3 * torch.tanh(outputs / 3)
+        if self._several:
+            likelihoods = torch.log_softmax(outputs, dim=-1) if self.normalised else outputs
+            return likelihoods.gather(1, actions[:, None]).squeeze(1)
+        parts = dict(zip(self._sizes, outputs.split(list(self._sizes.values()), dim=1), strict=True))
+        if "log_std" in parts:
+            parts["log_std"] = parts["log_std"].clamp(-3, 2)  # a demonstration repeated exactly has no limit otherwise
+        log_prob, _ = self.policy.judge(parts, actions)
+        return log_prob
+
+
+def _encoded_size(space: ActionSpace) -> int:
+    return sum(space.counts) if isinstance(space, Choices) else math.prod(space.shape)
+
+
+def _encoded(space: ActionSpace, actions: Tensor) -> Tensor:
+    """[n, size]: choices as one-hot, numbers as they are."""
+    if not isinstance(space, Choices):
+        return actions
+    return torch.cat([one_hot(actions[:, i], count) for i, count in enumerate(space.counts)], dim=1).float()

@@ -22,7 +22,7 @@ class NetRollout:
     """A rollout as the net takes it, and f along it with the weights it has."""
 
     observations: Observations  # of T * B steps, step by step
-    actions: Tensor  # [T, B]
+    actions: Tensor  # [T, B] or [T, B, A], as their distribution reads them
     episode_start: Tensor  # [T, B]
     valid: Tensor  # [T, B]
     memory: Tensor  # [T + 1, B, 2 U] before each step, and after the last
@@ -42,16 +42,15 @@ def follow(
     `first` [B] says which envs begin an episode with it, `memory` [B, 2 U] what f remembers of the others; `observations` spares
     preparing them again.
     """
-    steps, envs = rollout.actions.shape
+    steps, envs = rollout.valid.shape
     if observations is None:
         observations = net.prepare(rollout.observations[:-1].reshape(steps * envs, *rollout.observations.shape[2:]))
     if memory is None:
         memory = torch.zeros(envs, 2 * net.config.units)
     fresh = rollout.fresh()[:-1]
     fresh[0] = first
-    episode_start, actions = torch.from_numpy(fresh), torch.from_numpy(rollout.actions)
-    outputs, memories = net(observations, np.arange(steps * envs), episode_start, memory)
-    f = outputs.gather(2, actions[..., None]).squeeze(2)
+    episode_start, actions = torch.from_numpy(fresh), torch.from_numpy(net.policy.targets(rollout.actions))
+    f, memories = net(observations, np.arange(steps * envs), episode_start, memory, actions)
     return NetRollout(observations, actions, episode_start, torch.from_numpy(rollout.valid), memories, f)
 
 
@@ -79,7 +78,7 @@ class Sequences:
     """N sequences of up to S steps out of a rollout; steps beyond the end of a sequence are not valid."""
 
     index: Tensor  # [S, N] into the rollout's T * B steps
-    actions: Tensor  # [S, N]
+    actions: Tensor  # [S, N] or [S, N, A]
     episode_start: Tensor  # [S, N]
     valid: Tensor  # [S, N]
     memory: Tensor  # [N, 2 U]
@@ -92,17 +91,15 @@ class Sequences:
 def forward_sequences(net: RewardNet, *sides: tuple[Observations, Sequences]) -> list[Tensor]:
     """f of the actions that were taken, [S, N] of each side, with a gradient. In one pass: small ones cost nearly as much."""
     frames = np.concatenate([observations.frames for observations, _ in sides])
-    alike = np.concatenate([observations.alike for observations, _ in sides])
     before = np.cumsum([0, *(len(observations.frames) for observations, _ in sides)])
+    hashes = [observations.alike for observations, _ in sides if observations.alike is not None]
+    alike = np.concatenate(hashes) if hashes else None
     index = torch.cat([parts.index + int(offset) for (_, parts), offset in zip(sides, before[:-1], strict=True)], dim=1)
     episode_start = torch.cat([parts.episode_start for _, parts in sides], dim=1)
     memory = torch.cat([parts.memory for _, parts in sides])
-    likelihoods, _ = net(Observations(frames, alike), index.flatten().numpy(), episode_start, memory)
-    counts = [parts.index.shape[1] for _, parts in sides]
-    return [
-        outputs.gather(2, parts.actions[..., None]).squeeze(2)
-        for outputs, (_, parts) in zip(likelihoods.split(counts, dim=1), sides, strict=True)
-    ]
+    actions = torch.cat([parts.actions for _, parts in sides], dim=1)
+    likelihoods, _ = net(Observations(frames, alike), index.flatten().numpy(), episode_start, memory, actions)
+    return list(likelihoods.split([parts.index.shape[1] for _, parts in sides], dim=1))
 
 
 def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random.Generator) -> Sequences:
@@ -124,12 +121,12 @@ def draw_sequences(followed: NetRollout, config: RewardNetConfig, rng: np.random
 
 def cut_sequences(followed: NetRollout, first: np.ndarray, end: np.ndarray, env: np.ndarray, length: int) -> Sequences:
     """The sequences from step `first` [N] to before `end` [N] of envs `env` [N]; none is longer than `length`."""
-    steps, envs = followed.actions.shape
+    steps, envs = followed.valid.shape
     t = first + np.arange(length)[:, None]  # [S, N]
     index = torch.from_numpy(np.minimum(t, steps - 1) * envs + env)
     return Sequences(
         index,
-        followed.actions.flatten()[index],
+        followed.actions.flatten(0, 1)[index],
         followed.episode_start.flatten()[index],
         followed.valid.flatten()[index] & torch.from_numpy(t < end),
         followed.memory[torch.from_numpy(first), torch.from_numpy(env)],

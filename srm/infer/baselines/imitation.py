@@ -26,12 +26,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from srm.domains.spaces import Spaces
 from srm.infer.algorithm1.loop import PolicyBatch
 from srm.infer.algorithm1.objectives import logit_expert_high, loss_adv
 from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
 from srm.infer.algorithm1.sequences import Follower, NetRollout, draw_sequences, follow, forward_sequences
-from srm.rl.learner import load_weights
 from srm.rl.optimise import Optimiser
+from srm.rl.saved import load_weights
 from srm.seeding import stream
 from srm.settings import ABOVE_ZERO
 from srm.trajectory import Rollout
@@ -77,15 +78,15 @@ class Imitation:
         self,
         kind: Kind,
         demonstrated: Rollout,
-        actions: int,
+        spaces: Spaces,
         log_probs: Callable[[Rollout], np.ndarray],
         config: ImitationConfig,
         seed: int,
     ) -> None:
         self.kind, self.demonstrated, self.config, self.log_probs = kind, demonstrated, config, log_probs
         weights = int(stream(seed, "discriminator").integers(2**63))
-        shape = demonstrated.observations.shape[2:]
-        self.net = RewardNet(shape, actions, config.reward_net, weights, normalised=kind == "gan_gcl")
+        self.net = RewardNet(spaces, config.reward_net, weights, normalised=kind == "gan_gcl")
+        self.net.watch(demonstrated)
         self.adam = Optimiser(
             dict(self.net.named_parameters()),
             learning_rate=config.reward_net.learning_rate,
@@ -108,7 +109,7 @@ class Imitation:
         demonstrated_log_prob = (
             self.log_probs(self.demonstrated).astype(np.float32)
             if with_policy
-            else np.zeros(self.demonstrated.actions.shape, np.float32)
+            else np.zeros(self.demonstrated.valid.shape, np.float32)
         )
         self.losses = self._learn((demonstrated, demonstrated_log_prob), (played, log_prob), rng)
 
@@ -158,5 +159,5 @@ class Imitation:
     def load(self, tensors: Mapping[str, Tensor], rounds: int) -> None:
         """Goes on after so many rounds, with new episodes."""
         load_weights(self.net, "discriminator", tensors)
-        self.adam.load({name.removeprefix("discriminator_adam."): value for name, value in tensors.items()})
+        self.adam.load("discriminator_adam", tensors)
         self._round = rounds

@@ -10,6 +10,7 @@ them together as much as the demonstrations: the evidence is M demonstrations, h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.posterior.prior import Floats
 from srm.trajectory import Rollout, first_columns
+
+if TYPE_CHECKING:
+    from srm.infer.posterior.preferences import ComparedEpisodes
 
 FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it
 MOST_ENTRIES = 1000  # of one policy's play
@@ -36,10 +40,10 @@ class Play:
     demonstrated_log_prob: np.ndarray  # [T of the demonstrations, M] of the same policy
 
     def __post_init__(self) -> None:
-        if self.log_prob.shape != self.rollout.actions.shape:
+        if self.log_prob.shape != self.rollout.valid.shape:
             raise TrajectoryError(
                 f"log_prob: shape {list(self.log_prob.shape)}, expected one number for each step of the rollout, "
-                f"{list(self.rollout.actions.shape)}"
+                f"{list(self.rollout.valid.shape)}"
             )
 
 
@@ -53,8 +57,8 @@ class EvidenceSide:
     whole: npt.NDArray[np.bool_]  # [episodes] whether it was played to its end
 
     @staticmethod
-    def of(program: Program, event_reader: EventReader, rollout: Rollout) -> EvidenceSide:
-        residual, _ = read_rollout(program, event_reader, rollout)
+    def of(program: Program, event_reader: EventReader, rollout: Rollout, column: str = "env") -> EvidenceSide:
+        residual, _ = read_rollout(program, event_reader, rollout, column)
         over = rollout.terminated | rollout.truncated
         # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
         first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
@@ -98,6 +102,13 @@ class EvidenceSide:
         matrix[np.flatnonzero(kept), (np.cumsum(self.whole) - 1)[episode[kept]]] = factor[kept]
         return matrix
 
+    def sum_by_episode(self, pay: Floats) -> Floats:
+        """The totals [K, whole episodes] of pay [K, N]."""
+        entries = self.residual.entries
+        episode = self.episode[entries.step, entries.env]
+        sums = [np.bincount(episode, row, minlength=len(self.whole))[self.whole] for row in pay]
+        return np.stack(sums).astype(np.float64)
+
     def _begin(self) -> npt.NDArray[np.intp]:
         """The first valid step of each episode."""
         begin = np.zeros(len(self.whole), np.intp)
@@ -113,7 +124,7 @@ class EvidenceSide:
 
 def demonstrated_side(program: Program, event_reader: EventReader, demonstrated: Rollout) -> EvidenceSide:
     """Refuses demonstrations that the machine says nothing about."""
-    side = EvidenceSide.of(program, event_reader, demonstrated)
+    side = EvidenceSide.of(program, event_reader, demonstrated, "demonstration")
     if len(side.residual.entries) == 0:
         raise DemonstrationError(
             f"the demonstrations show no event of machine {program.machine.name}; "
@@ -130,21 +141,31 @@ class Evidence:
     demonstrated_log_probs: tuple[np.ndarray, ...]  # R of [T, M]
     plays: tuple[EvidenceSide, ...]  # R
     log_probs: tuple[np.ndarray, ...]  # R of [T, B]
+    compared: ComparedEpisodes | None = None  # answers about pairs of episodes
 
     @staticmethod
-    def of(program: Program, event_reader: EventReader, demonstrated: Rollout, plays: tuple[Play, ...]) -> Evidence:
+    def of(
+        program: Program,
+        event_reader: EventReader,
+        demonstrated: Rollout,
+        plays: tuple[Play, ...],
+        *,
+        by_episode: bool = False,
+    ) -> Evidence:
+        """`by_episode`: only totals of episodes are asked for, so that all of the play can be read."""
         if not plays:
             raise DemonstrationError(
                 "no play to compare the demonstrations with; give that of at least one policy, such as `random_play`"
             )
         for play in plays:
-            if play.demonstrated_log_prob.shape != demonstrated.actions.shape:
+            if play.demonstrated_log_prob.shape != demonstrated.valid.shape:
                 raise TrajectoryError(
                     f"demonstrated_log_prob: shape {list(play.demonstrated_log_prob.shape)}, expected one number for each "
-                    f"step of the demonstrations, {list(demonstrated.actions.shape)}"
+                    f"step of the demonstrations, {list(demonstrated.valid.shape)}"
                 )
         side = demonstrated_side(program, event_reader, demonstrated)
-        read = [_bounded(program, event_reader, play) for play in plays]
+        most = None if by_episode else MOST_ENTRIES
+        read = [_bounded(program, event_reader, play, most) for play in plays]
         return Evidence(
             side,
             tuple(play.demonstrated_log_prob for play in plays),
@@ -154,15 +175,19 @@ class Evidence:
 
     @property
     def sides(self) -> tuple[EvidenceSide, ...]:
-        return (self.demonstrations, *self.plays)
+        """Demonstrations, play, and last the episodes that were compared, if any were."""
+        compared = () if self.compared is None else (self.compared.side,)
+        return (self.demonstrations, *self.plays, *compared)
 
 
-def _bounded(program: Program, event_reader: EventReader, play: Play) -> tuple[EvidenceSide, np.ndarray]:
+def _bounded(
+    program: Program, event_reader: EventReader, play: Play, most: int | None
+) -> tuple[EvidenceSide, np.ndarray]:
     """The play as the machine sees it, and its log-probabilities. Where pay depends on nearly every step, as in control, some of its envs
     say as much as all of them: a likelihood costs by the entry, and the weight of play does not grow with it."""
     side = EvidenceSide.of(program, event_reader, play.rollout)
     entries = len(side.residual.entries)
-    if entries <= MOST_ENTRIES:
+    if most is None or entries <= most:
         return side, play.log_prob
-    count = max(1, play.rollout.envs * MOST_ENTRIES // entries)
+    count = max(1, play.rollout.envs * most // entries)
     return EvidenceSide.of(program, event_reader, first_columns(play.rollout, count)), play.log_prob[:, :count]

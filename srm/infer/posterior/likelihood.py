@@ -1,4 +1,4 @@
-"""How likely the evidence is under an assignment: three likelihoods over the same residuals.
+"""How likely the evidence is under an assignment: four likelihoods over the same residuals.
 
     K assignments   c the idle constant of each   N entries of all sides   n terms
 
@@ -10,6 +10,9 @@ paid, can outweigh a milestone.
 **trajectories** is the maximum-entropy model, exp(pay of the episode) / Z, without Z: which episode is the demonstration, among it and
 those of a policy, each divided by the probability of its actions? For a soft-optimal expert this is exact where all episodes are
 of one length; where random episodes are longer than demonstrations their number alone outweighs any pay.
+**averages** asks what `totals` asks, of means instead of single episodes, and counts the standard error with which they are known. Where every
+step pays, what an episode earns is mostly luck; that one lucky episode of random play out-earns a demonstration says nothing of the
+weights (`python -m benchmarks.dense` has the coverage of both).
 
 Weights: the played steps together weigh as much as the demonstrated ones, and each policy as much as another. Steps of an episode
 are no independent evidence (whoever stays near an apple passes it twenty times), so that together they count for `temper` steps,
@@ -24,7 +27,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from srm.infer.posterior.evidence import Evidence
+from srm.errors import DemonstrationError, SettingError
+from srm.infer.hole_uses import guard_holes
+from srm.infer.posterior.evidence import Evidence, EvidenceSide
 from srm.infer.posterior.prior import Floats
 
 
@@ -112,10 +117,11 @@ class TotalLikelihood:
 
     @staticmethod
     def of(evidence: Evidence) -> TotalLikelihood:
-        return TotalLikelihood(tuple(side.totals() for side in evidence.sides))
+        return TotalLikelihood(tuple(side.totals() for side in (evidence.demonstrations, *evidence.plays)))
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))  # [K, M], [K, J]
+        # What was compared comes last, and is no play.
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=False))  # [K, M], [K, J]
         met = [totals for totals in played if totals.shape[1]]
         if not met:
             return np.zeros(len(c))
@@ -135,7 +141,7 @@ class TrajectoryLikelihood:
     def of(evidence: Evidence) -> TrajectoryLikelihood:
         demonstrations = evidence.demonstrations
         return TrajectoryLikelihood(
-            tuple(side.totals() for side in evidence.sides),
+            tuple(side.totals() for side in (evidence.demonstrations, *evidence.plays)),
             tuple(
                 -side.episode_log_prob(log_prob)
                 for side, log_prob in zip(evidence.plays, evidence.log_probs, strict=True)
@@ -144,13 +150,85 @@ class TrajectoryLikelihood:
         )
 
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
-        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=True))
+        demonstrated, *played = (pay @ sums for pay, sums in zip(pays, self.sums, strict=False))
         lost = [
             softplus(_log_sum_exp(totals + played_surprise)[:, None] - demonstrated - own_surprise).sum(axis=1)
             for totals, played_surprise, own_surprise in zip(played, self.played, self.demonstrated, strict=True)
             if totals.shape[1]
         ]
         return -np.mean(lost, axis=0) if lost else np.zeros(len(c))
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeMoments:
+    """What the whole episodes of a side are paid for each unit of each hole, and for nothing: count, mean and scatter."""
+
+    count: int
+    mean: Floats  # [H + 1]
+    scatter: Floats  # [H + 1, H + 1] sum of the outer products of deviations from the mean
+
+    @staticmethod
+    def of(side: EvidenceSide) -> EpisodeMoments:
+        holes = side.residual.program.tables.holes
+        pays = side.pay(np.concatenate([np.eye(holes), np.zeros((1, holes))]))  # pay is affine in the holes
+        units = side.sum_by_episode(np.concatenate([pays[:-1] - pays[-1], pays[-1:]])).T  # [J, H + 1]
+        mean = units.mean(axis=0) if len(units) else np.zeros(holes + 1)
+        deviations = units - mean
+        return EpisodeMoments(len(units), mean, deviations.T @ deviations)
+
+
+@dataclass(frozen=True, eq=False)
+class AverageLikelihood:
+    """Demonstrators earn more than each policy does on average: a Bradley-Terry model on the difference of two means, which are
+    known up to their standard error. The error is that of all episodes of both, since one demonstration alone shows no spread.
+
+    The strongest rival decides: all are compared with the same demonstrations, whose luck would otherwise count once for each.
+    """
+
+    difference: Floats  # [R, H + 1] of the means
+    variance: Floats  # [R, H + 1, H + 1] of that difference
+
+    @staticmethod
+    def of(evidence: Evidence) -> AverageLikelihood:
+        machine = evidence.demonstrations.residual.program.machine
+        if guard_holes(machine):
+            raise SettingError(
+                f"--posterior.likelihood averages: a guard of machine {machine.name} compares ?{min(guard_holes(machine))}, "
+                "which averages say nothing of; use both"
+            )
+        ours, *theirs = (EpisodeMoments.of(side) for side in (evidence.demonstrations, *evidence.plays))
+        met = [side for side in theirs if side.count]
+        if not met:
+            raise DemonstrationError(
+                "no episode of play came to its end, so that averages cannot be compared; give more --frames, or --play RUN"
+            )
+        spread = [(ours.scatter + side.scatter) / max(1, ours.count + side.count - 2) for side in met]
+        each = [1 / ours.count + 1 / side.count for side in met]
+        return AverageLikelihood(
+            np.stack([ours.mean - side.mean for side in met]),
+            np.stack([known * share for known, share in zip(spread, each, strict=True)]),
+        )
+
+    def __call__(self, assignments: Floats) -> Floats:
+        """[K]."""
+        strongest: Floats = self.by_rival(assignments).min(axis=1)
+        return strongest
+
+    def by_rival(self, assignments: Floats) -> Floats:
+        """[K, R]."""
+        units = np.pad(assignments, ((0, 0), (0, 1)), constant_values=1.0)
+        gain = units @ self.difference.T  # [K, R]
+        variance = np.einsum("ki,rij,kj->kr", units, self.variance, units)
+        # A logistic function of a number that is known up to a normal error, on average over the error
+        return -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance))
+
+    def mean(self, draws: Floats) -> Floats:
+        """The mean [H] of draws [S, H], as if every rival counted for itself: sharper than the draws, as a peak is. It lies inside whatever
+        convex set they lie in."""
+        every = self.by_rival(draws)
+        weight = np.exp(every.sum(axis=1) - every.min(axis=1))
+        average: Floats = weight @ draws / weight.sum()
+        return average
 
 
 def _log_sum_exp(x: Floats) -> Floats:

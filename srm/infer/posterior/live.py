@@ -103,9 +103,9 @@ class LivePosterior(PaysByBelief):
 
     # The posterior
 
-    def add(self, play: Play) -> None:
-        """One more policy among the evidence, and the posterior drawn anew."""
-        self._plays.append(play)
+    def add(self, *plays: Play) -> None:
+        """More policies among the evidence, and the posterior drawn anew."""
+        self._plays += plays
         self._draw()
 
     def _draw(self) -> None:
@@ -120,7 +120,8 @@ class LivePosterior(PaysByBelief):
         self._believe(rng)
 
     def _make_target(self, plays: Sequence[Play]) -> InferenceTarget:
-        evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, tuple(plays))
+        by_episode = self.config.resolved(self.machine).likelihood == "averages"
+        evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, tuple(plays), by_episode=by_episode)
         return InferenceTarget(
             self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config)
         )

@@ -10,7 +10,6 @@ Nothing is unpickled, and what is read is checked.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,19 +18,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate.trace import trace
 from srm.extras import require
-from srm.files import parse_json
+from srm.files import MOST_WEIGHTS, read_whole
+from srm.infer.hole_uses import pays_terms
 from srm.infer.posterior.infer import Posterior
 from srm.infer.posterior.prior import Floats, spaces
-from srm.infer.posterior.record import KIND, AddedAtom, Convergence, HoleRecord, HoleSummary, PairRecord, Summary
+from srm.infer.posterior.record import (
+    KIND,
+    AddedAtom,
+    Convergence,
+    HoleRecord,
+    HoleSummary,
+    PairRecord,
+    RatioRecord,
+    Summary,
+)
 from srm.infer.posterior.sample import LARGEST_R_HAT, LEAST_DRAWS
-from srm.infer.posterior.summary import finite
+from srm.infer.posterior.summary import INTERVAL, finite
+from srm.tensors import pack, unpack
 from srm.trajectory import Trajectory
 
 FORMAT = "srm-draws 1"
@@ -75,6 +83,22 @@ def summary_of(
         posterior.demonstrations,
         posterior.demonstrated_steps,
         posterior.played_steps,
+        posterior.answers,
+        _ratios(posterior),
+    )
+
+
+def _ratios(posterior: Posterior) -> tuple[RatioRecord, ...]:
+    """To the weight that is known best beside its size; none unless the machine is a reward of terms."""
+    x, names = posterior.draws.assignments, posterior.machine.hole_names
+    if not pays_terms(posterior.machine) or len(names) < 2:
+        return ()
+    known = int(np.argmax(np.abs(x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)))
+    divisor = np.where(np.abs(x[:, known]) > 1e-9, x[:, known], 1e-9)
+    return tuple(
+        RatioRecord(name, names[known], *map(float, np.quantile(x[:, i] / divisor, INTERVAL)))
+        for i, name in enumerate(names)
+        if i != known
     )
 
 
@@ -176,24 +200,18 @@ def draws_bytes(posterior: Posterior) -> bytes:
         "ensemble": np.repeat(np.arange(ensembles, dtype=np.int64), count),
         "prior": kept.prior,
     }
-    about = {"format": FORMAT, "holes": list(kept.holes)}
-    return save({name: np.ascontiguousarray(value) for name, value in arrays.items()}, {"srm": json.dumps(about)})
+    return pack(arrays, {"format": FORMAT, "holes": list(kept.holes)})
 
 
 def read_draws(path: Path) -> StoredDraws:
     """What `draws_bytes` gave; anything else is refused."""
     try:
-        content = path.read_bytes()
-        arrays = load(content)
-        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        about = parse_json(header["__metadata__"]["srm"])
-        if about["format"] != FORMAT:
+        arrays, about = unpack(read_whole(path, MOST_WEIGHTS))
+        if about.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        return _checked(arrays, about["holes"])
+        return _checked(arrays, about.get("holes"))
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}; give the draws that `srm infer` wrote") from None
-    except (SafetensorError, KeyError, TypeError):
-        problem = "it is cut short, or another program wrote it"
     except ValueError as error:
         problem = str(error).splitlines()[0]
     raise RunError(f"{path} holds no draws of a posterior: {problem}; make it again with `srm infer`")

@@ -22,9 +22,9 @@ STEPS = 640  # kept of each: as many as the longest episode of a small task
 class Tape:
     """Remembers; `play` cuts out what begins with an episode."""
 
-    def __init__(self, envs: int, steps: int) -> None:
+    def __init__(self, envs: int, steps: int, kept: int = STEPS) -> None:
         self._envs = min(envs, ENVS)
-        self._kept: deque[tuple[Rollout, np.ndarray]] = deque(maxlen=max(1, STEPS // steps))
+        self._kept: deque[tuple[Rollout, np.ndarray]] = deque(maxlen=max(1, kept // steps))
         self._begins: deque[np.ndarray] = deque(maxlen=self._kept.maxlen)  # [B] whether each rollout begins an episode
         self._next_begins = np.ones(self._envs, np.bool_)
 

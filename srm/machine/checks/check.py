@@ -4,6 +4,7 @@
     compare(machine, other)  a Report on whether two machines pay the same
     refuse_unfit(machine)    an error if nothing can be run on it
     forbid_farming(machine, vocabulary, constraint)   atoms under which no loop can be repeated without end for gain
+    forbid_outweighing(subject, horizon)   atoms under which pay at every step outweighs no milestone
 
 Each finding has a witness in the words of the file. `docs/checks.md` says what each question does and does not prove.
 """
@@ -21,6 +22,7 @@ from srm.machine.checks.core.report import Finding, Report
 from srm.machine.checks.core.rules import check_determinism, check_holes, find_living
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
+from srm.machine.checks.episode.outweigh import Outweighed, check_episode, forbid_outweighing
 from srm.machine.checks.farming.loops import check_farming
 from srm.machine.checks.farming.unfarmable import Forbidden, forbid_farming, with_atoms
 from srm.machine.fit import require_words
@@ -30,10 +32,12 @@ from srm.machine.vocabulary import Vocabulary
 __all__ = [
     "Finding",
     "Forbidden",
+    "Outweighed",
     "Report",
     "check",
     "compare",
     "forbid_farming",
+    "forbid_outweighing",
     "refuse_unfit",
     "with_atoms",
 ]
@@ -47,7 +51,13 @@ def subject_of(machine: Machine, vocabulary: Vocabulary | None, constraint: str 
     return Subject(machine, vocabulary, chosen)
 
 
-def check(machine: Machine, vocabulary: Vocabulary | None = None, constraint: str | None = None) -> Report:
+def check(
+    machine: Machine,
+    vocabulary: Vocabulary | None = None,
+    constraint: str | None = None,
+    horizon: int | None = None,
+) -> Report:
+    """`horizon`: how many steps an episode may last, for the question what it can earn."""
     subject = subject_of(machine, vocabulary, constraint)
     name = subject.constraint.name if subject.constraint else None
     contradiction = find_contradiction(subject)
@@ -62,6 +72,7 @@ def check(machine: Machine, vocabulary: Vocabulary | None = None, constraint: st
     findings += check_holes(subject, living)
     findings += check_implied(subject, prover)
     findings += check_farming(subject, prover, living)
+    findings += check_episode(subject, prover, living, horizon)
     return Report(machine.name, name, vocabulary.name if vocabulary else None, tuple(findings))
 
 

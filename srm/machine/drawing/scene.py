@@ -122,7 +122,8 @@ def _titles(machine: Machine) -> list[Text]:
         _counted(len(machine.nodes), "node"),
         _counted(len(machine.rules), "rule"),
         *([_counted(len(machine.holes), "hole")] if machine.holes else []),
-        *([f"words of {machine.words}"] if machine.words else []),
+        *([f"words of {machine.words}"] if machine.words and not machine.info else []),
+        *([f"info of {machine.info.env_id}"] if machine.info else []),
     ]
     return [
         Text(0, 44, (Piece("title", machine.name),), TITLE),

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from srm.errors import MachineError, SettingError, near
+from srm.files import read_whole
 from srm.machine.holes import Hole
 from srm.machine.importer.formula import covers_all, guard_of, meet
 from srm.machine.importer.reader import CONSTANT, Edge, RewardMachineFile, read_lines
@@ -46,8 +47,7 @@ class Imported:
 def import_reward_machine(path: str | Path, rename: Mapping[str, str] | None = None, holes: bool = False) -> Imported:
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = read_whole(path, LARGEST_FILE)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
         raise MachineError(

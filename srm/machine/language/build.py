@@ -85,6 +85,11 @@ class Builder:
         low, high, whole = tree.children
         return Space(self.number(low), self.number(high), whole is not None)
 
+    def range(self, tree: Tree[Token] | None) -> tuple[float | None, float | None]:
+        """Of a signal: either end may be open."""
+        low, high = tree.children if tree is not None else (None, None)
+        return (None if low is None else self.number(low)), (None if high is None else self.number(high))
+
     def term(self, tree: Leaf, depth: int = 0) -> Term:
         span = self.span(tree)
         if depth > DEEPEST_NESTING:

@@ -53,7 +53,9 @@ def _parse(source: Source, vocabularies: Mapping[str, Vocabulary] | None) -> Mac
     reader = MachineReader(source)
     reader.read()
     machine = reader.machine()
-    if vocabularies is not None and machine.words is not None:
+    if machine.info is not None:
+        reader.refuse(find_foreign_words(machine, machine.info.vocabulary))
+    elif vocabularies is not None and machine.words is not None:
         reader.refuse(_foreign(machine, machine.words, vocabularies))
     return machine
 
@@ -63,5 +65,5 @@ def _foreign(machine: Machine, named: str, vocabularies: Mapping[str, Vocabulary
         yield from find_foreign_words(machine, vocabularies[named])
     else:
         known = f"known are {', '.join(vocabularies)}" if vocabularies else "none is known here"
-        own = "; one of your own comes with its task, PACKAGE.MODULE:NAME: --words of `srm check`, the task of other verbs"
+        own = "; one of your own comes with its task, PACKAGE.MODULE:NAME (--task), or with an installed package that adds it"
         yield Problem(f"unknown vocabulary {named}; {known}{near(named, vocabularies) or own}", machine, named)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from srm.machine.holes import Atom, Constraint, EveryHole, Hole
 from srm.machine.model import Counter, Machine, Node, Rule
 from srm.machine.terms import number_text
+from srm.machine.vocabulary import Signal
 
 INDENT = 4
 WIDTH = 120
@@ -25,7 +26,7 @@ def machine_text(machine: Machine) -> str:
 
 
 def _sections(machine: Machine) -> Iterator[list[str]]:
-    yield [f"machine {machine.name}", *([f"words {machine.words}"] if machine.words else [])]
+    yield [f"machine {machine.name}", *_words(machine)]
     if machine.holes:
         yield _holes(machine.holes)
     if machine.counters:
@@ -68,6 +69,31 @@ def _folded(text: str, first: int, rest: int) -> list[str]:
 
 
 # Sections
+
+
+def _words(machine: Machine) -> Iterator[str]:
+    if machine.words is None:
+        return
+    yield f"words {machine.words}" + (f' "{machine.info.env_id}"' if machine.info else "")
+    if machine.info and machine.info.words:
+        yield from _indented(
+            columns(
+                (
+                    word.signal.name,
+                    f'= "{word.key}"' if word.key != word.signal.name else "",
+                    _range(word.signal),
+                    "" if word.missing is None else f"or {number_text(word.missing)}",
+                )
+                for word in machine.info.words
+            )
+        )
+
+
+def _range(signal: Signal) -> str:
+    if signal.low is None and signal.high is None:
+        return ""
+    low, high = ("" if bound is None else number_text(bound) for bound in (signal.low, signal.high))
+    return " ".join(filter(None, ("in", low, "..", high)))
 
 
 def _holes(holes: tuple[Hole, ...]) -> list[str]:

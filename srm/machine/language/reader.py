@@ -12,7 +12,7 @@ from typing import Any
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
-from srm.errors import MOST_SHOWN, near
+from srm.errors import MOST_SHOWN, MachineError, near
 from srm.machine.holes import Atom, Constraint, EveryHole, Hole
 from srm.machine.language.build import Builder, Mismatch, Places
 from srm.machine.language.source import LogicalLine, Mistakes, Source, Span, split_lines
@@ -30,9 +30,10 @@ from srm.machine.model import (
     RuleOf,
 )
 from srm.machine.terms import Always, Guard, Happens, Number, Term
+from srm.machine.vocabulary import INFO, InfoWord, InfoWords, Signal
 
 _SECTIONS = dict(zip(HEADERS, HEADERS, strict=True)) | {"start": "node", "accept": "node"}
-_BODIES = {"holes": "hole", "counters": "counter", "node": "rule", "constraint": "atom"}
+_BODIES = {"words": "word", "holes": "hole", "counters": "counter", "node": "rule", "constraint": "atom"}
 
 
 @dataclass
@@ -74,6 +75,8 @@ class MachineReader:
 
     # What the lines said
     once: dict[str, tuple[str, Span]] = field(default_factory=dict)  # machine, words, start
+    env_id: str | None = None  # of `words info`
+    info: list[InfoWord] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
     counters: list[Counter] = field(default_factory=list)
     terms: list[tuple[str, Term]] = field(default_factory=list)
@@ -118,6 +121,7 @@ class MachineReader:
                     self.places.put(Constraint(tuple(c.atoms), c.name), c.span) for c in self.constraints
                 ),
                 words=self.once["words"][0] if "words" in self.once else None,
+                info=None if self.env_id is None else InfoWords(self.env_id, tuple(self.info)),
             )
         except InvalidMachine as invalid:
             self.refuse(invalid.details)
@@ -184,7 +188,7 @@ class MachineReader:
             if word in ("every", "last"):
                 return f"repay_{word}"
             self.section = "node"  # the next rule of the node
-        if self.section not in _BODIES:
+        if self.section not in _BODIES or (self.section == "words" and self.env_id is None):
             self.section = "unknown"  # one mistake is enough for what stands below it
             raise Mismatch(
                 f"a line outside any section; sections begin with {', '.join(HEADERS)}{near(word, HEADERS)}",
@@ -217,7 +221,28 @@ class MachineReader:
     def on_machine(self, inner: list[Any], build: Builder, line: LogicalLine) -> None:
         self.say_once(inner[0], line)
 
-    on_words = on_machine
+    def on_words(self, inner: list[Any], build: Builder, line: LogicalLine) -> None:
+        name, env_id = inner
+        self.env_id = None if env_id is None else str(env_id)[1:-1]
+        if env_id is not None and name != INFO:
+            raise Mismatch(
+                f"`words {name}` names a vocabulary; only `words {INFO}` is followed by an environment",
+                build.span(env_id),
+            )
+        self.say_once(name, line)
+
+    def on_word(self, inner: list[Any], build: Builder, line: LogicalLine) -> None:
+        name, key, span, missing = inner
+        try:
+            signal = Signal(str(name), f"{str(key)[1:-1] if key else name} of info", *build.range(span))
+        except MachineError as problem:
+            raise Mismatch(str(problem), line.span) from None
+        word = InfoWord(
+            self.places.put(signal, line.span),
+            str(key)[1:-1] if key else str(name),
+            None if missing is None else build.number(missing),
+        )
+        self.info.append(self.places.put(word, line.span))
 
     def on_holes(self, inner: list[Any], build: Builder, line: LogicalLine) -> None:
         for tree in inner:

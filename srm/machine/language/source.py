@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from srm.errors import MOST_SHOWN, MachineError
+from srm.files import read_whole
 from srm.machine.terms import DEEPEST_NESTING
 
 LARGEST_FILE = 1 << 20  # bytes; the largest shipped machine has 6,000
@@ -169,8 +170,7 @@ def read_source(path: str | Path) -> Source:
     """The text of a machine file; whatever cannot be one is refused by name."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = read_whole(path, LARGEST_FILE)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         remedy = (

@@ -16,7 +16,7 @@ from srm.machine.language.source import LogicalLine, Span
 from srm.machine.validate import RESERVED
 
 HEADERS = ("machine", "words", "holes", "counters", "let", "start", "node", "accept", "constraint")
-_BODIES = ("hole", "counter", "rule", "otherwise", "hindsight", "repay_every", "repay_last", "atom")
+_BODIES = ("word", "hole", "counter", "rule", "otherwise", "hindsight", "repay_every", "repay_last", "atom")
 
 _TERM = "HOLE COUNTER NUMBER NAME LPAR MINUS ALWAYS"  # `always` is read as any term is, and refused afterwards
 _SPOKEN = (  # the first whose terminals are all expected speaks for them

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from srm.errors import RunError
-from srm.report.run.read import POSTERIOR, SUITE, SURE, log_lines, read_columns, read_json, shown_config
-from srm.runs.folder import CONFIG, LOG, SUMMARY, read_config
+from srm.report.run.read import SURE, shown_config
+from srm.runs.folder import CONFIG, LOG, POSTERIOR, SUMMARY, read_config
+from srm.runs.log import log_lines, read_columns
+from srm.runs.records import SUITE, read_record
 
 COLUMNS = ("frames", "seconds", "return", "episodes")
 DEPTH = 4  # folders below one that is given
@@ -136,9 +138,9 @@ def read_measures(folder: Path) -> MeasuredRun:
     frames, seconds, returns, episodes = (np.array(columns.get(name, []), dtype=float) for name in COLUMNS)
     holes = _posterior_holes(folder / POSTERIOR) or (_last_holes(path, lines) if begun else ())
     place = Path(os.path.abspath(folder))
-    suite = read_json(place.parent.parent / SUITE) if SEED_FOLDER.fullmatch(place.name) else None
+    suite = read_record(place.parent.parent / SUITE) if SEED_FOLDER.fullmatch(place.name) else None
     return MeasuredRun(
-        folder, config, frames, seconds, sure(returns, episodes), holes, read_json(folder / SUMMARY), suite
+        folder, config, frames, seconds, sure(returns, episodes), holes, read_record(folder / SUMMARY), suite
     )
 
 
@@ -160,7 +162,7 @@ def _check(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _posterior_holes(path: Path) -> tuple[HoleBelief, ...]:
-    posterior = read_json(path)
+    posterior = read_record(path)
     try:
         holes = [] if posterior is None else posterior["holes"]
         return tuple(HoleBelief(str(hole["name"]), float(hole["value"]), float(hole["spread"])) for hole in holes)

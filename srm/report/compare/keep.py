@@ -7,17 +7,19 @@ log keeps its first row, its last and at most 398 between, so that where a retur
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain, count, pairwise
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.files import refuse_link_outside
+from srm.files import MOST_JSON, read_whole, refuse_link_outside
 from srm.report.compare.collect import MeasuredRun, find_runs
 from srm.report.compare.curves import panels
-from srm.report.run.read import CHECK, LEARNT, MACHINE, POSTERIOR, SUITE, evenly, log_lines
-from srm.runs.folder import CONFIG, LOG, SUMMARY, write_bytes
+from srm.report.run.read import evenly
+from srm.runs.folder import CHECK, CONFIG, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY, create_folder, write_bytes
+from srm.runs.log import log_lines
+from srm.runs.records import SUITE
 
 SMALL = (CONFIG, SUMMARY, MACHINE, LEARNT, POSTERIOR, CHECK)
 EPISODES = "episodes"
@@ -38,19 +40,15 @@ def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
     try:
         for run, place in zip(runs, places, strict=True):
             folder = target / place
-            _keep_run(run, folder)
+            create_folder(folder, {}, partial(_keep_run, run))
             if run.suite is not None:
                 _copy(run.place.parent.parent / SUITE, folder.parent.parent / SUITE)
-    except (OSError, RunError) as error:
-        shutil.rmtree(folder, ignore_errors=True)  # half a run is none
-        if isinstance(error, RunError):
-            raise
-        raise RunError(f"{folder} cannot be kept: {error.strerror}; make room, or choose another --keep") from None
+    except OSError as error:
+        raise RunError(f"{target} cannot be kept: {error.strerror}; make room, or choose another --keep") from None
     return find_runs([target / place for place in places])
 
 
 def _keep_run(run: MeasuredRun, folder: Path) -> None:
-    folder.mkdir(parents=True)
     for name in SMALL:
         if (run.folder / name).exists():
             _copy(run.folder / name, folder / name)
@@ -68,7 +66,10 @@ def _keep_run(run: MeasuredRun, folder: Path) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     refuse_link_outside(source, source.parent)
-    write_bytes(target, source.read_bytes())
+    try:
+        write_bytes(target, read_whole(source, MOST_JSON))
+    except ValueError as problem:
+        raise RunError(f"{source} cannot be kept: {problem}; leave this run out") from None
 
 
 def thinned(lines: Sequence[str], most: int = MOST_ROWS) -> list[str]:

@@ -28,7 +28,9 @@ def whole(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """48 s, 3 min 20 s, 2 h 5 min."""
+    """48 s, 3 min 20 s, 2 h 5 min; a dash where a log does not say."""
+    if seconds != seconds:
+        return "–"
     total = round(seconds)
     if total < 60:
         return f"{total} s"

@@ -65,7 +65,7 @@ def _scripted(script: str, data: Mapping[str, Any]) -> Iterator[Markup]:
 
 def embed(name: str, value: Any) -> Markup:
     """Data that a script can read and that no browser runs: without `<` it cannot end its element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=dict).replace("<", "\\u003c")
     return tag("script", Markup(text), type="application/json", id=f"data-{name}")
 
 

@@ -21,8 +21,10 @@ from srm.report.run.checks import findings, margin_table, summary
 from srm.report.run.holes import posterior_table
 from srm.report.run.paid import paid_tables
 from srm.report.run.parts import REPORT, command_line, configuration, drawing, envs_line
-from srm.report.run.read import SAMPLED, SURE, Columns, LearningRun, evenly, read_run
+from srm.report.run.read import SURE, LearningRun, evenly, read_run
 from srm.runs.folder import POSTERIOR, SUMMARY, write_bytes
+from srm.runs.log import Columns
+from srm.runs.records import SAMPLED
 from srm.runs.solution import Solution
 
 SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")

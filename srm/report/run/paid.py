@@ -29,9 +29,9 @@ class Column:
 
 
 def outcome(episode: RecordedEpisode) -> str:
-    if not episode["terminated"]:
-        return "time ran out"
-    return "solved" if episode["return"] > 0 else "ended unsolved"
+    if episode.get("solved", episode["terminated"] and episode["return"] > 0):
+        return "solved"
+    return "ended unsolved" if episode["terminated"] else "time ran out"
 
 
 def name_of(episode: RecordedEpisode) -> str:

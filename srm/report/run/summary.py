@@ -5,26 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from srm.errors import RunError
-from srm.files import read_json
 from srm.infer.posterior.record import KIND, Summary
 from srm.machine.model import Machine
 from srm.runs.config import from_plain
 from srm.runs.folder import LEARNT, POSTERIOR
+from srm.runs.records import read_record
 
 AGAIN = "infer again with this version"
 
 
 def read_summary(path: Path) -> Summary:
     """What posterior.json says; anything that this version would not write is refused."""
-    try:
-        content = read_json(path)
-    except (ValueError, OSError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise RunError(f"{path} cannot be read: {problem}; {AGAIN}") from None
-    if not isinstance(content, dict) or content.pop("kind", None) != KIND:
+    content = read_record(path, AGAIN)
+    if content is None:
+        raise RunError(f"{path} does not exist; {AGAIN}")
+    if content.get("kind") != KIND:
         raise RunError(f"{path} is not a posterior; {AGAIN}")
     try:
-        return from_plain(Summary, content, str(path))
+        return from_plain(Summary, {name: value for name, value in content.items() if name != "kind"}, str(path))
     except RunError as problem:
         raise RunError(f"{problem}; {AGAIN}") from None
 

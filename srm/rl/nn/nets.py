@@ -1,12 +1,13 @@
 """Policies as networks: towers that turn what is seen into logits and values, with or without memory.
 
-    frames  [R, D]      every frame that may be looked at, encoded (`Net.encode`)
+    frames  [R, D]      every frame that may be looked at, encoded (`senses.py`)
     rows    [S * N, L]  which L frames each sample sees, newest first; S steps of N sequences, step by step
     memory  [N, M]      what a tower with memory knew before the first of the S steps
-    outputs [S * N, ..] logits [A], value, and whatever else a learner asks for
+    outputs [S * N, ..] those of the policy's distribution, value, and whatever else a learner asks for
 
-A tower is a body (convolutions over cells, the same with an LSTM, or fully connected) and a head. Learners say which outputs
-they need and from which towers; networks, losses and environments do not know each other.
+A tower is a body (convolutions over cells or pictures, the same with an LSTM, or fully connected) and a head. Which body follows from what
+is observed, unless one is chosen. Learners say which outputs they need and from which towers; networks, losses and environments do
+not know each other.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from srm.domains.cells import Cells
-from srm.domains.encodings import cells_of
 from srm.domains.envs import Envs
+from srm.domains.spaces import ObservationSpace, describe
 from srm.errors import TaskError
-from srm.rl.nn.grid_conv import CellConvolutions, Encoding, LinearElu, blank_frame
-from srm.settings import ABOVE_ZERO, LAYER, ONE_OR_MORE
+from srm.rl.distributions import Distribution, Output, distribution_of
+from srm.rl.nn.grid_conv import CellConvolutions, Encoding, LinearElu
+from srm.rl.nn.senses import FrameEncoder, FrameReader
+from srm.settings import ABOVE_ZERO, LAYER, ONE_OR_MORE, usual
+from srm.trajectory import Rollout
 
 ROOT2 = math.sqrt(2)
 
@@ -36,22 +40,28 @@ class NetConfig:
     """The shape of the policy's network."""
 
     stack: int = 4
-    """frames that the CNN sees at once; the LSTM always sees one"""
+    """frames of a grid that the CNN sees at once; all others see one"""
     cells: Encoding = "one_hot"
     """how a cell enters the first convolution: each of its channels as one of many, or as a number (the papers' way)"""
     scale: float = 1 / 255
     """factor on those numbers"""
-    width: int = 256
-    """units after the CNN's convolutions, and in each layer of the MLP"""
-    memory: int = 32
-    """units of the LSTM"""
-    towers: Literal["shared", "separate"] = "shared"
-    """whether logits and value come from one tower or two; AGAC always has its three"""
+    width: int = usual(256, vectors=64)
+    """units after the CNN's convolutions, and in each layer of the MLP; 64 for vectors unless given"""
+    memory: int = usual(32, vectors=64)
+    """units of the LSTM; 64 for vectors unless given"""
+    towers: Literal["shared", "separate"] | None = None
+    """whether policy and value come from one tower or two; unless given two for vectors, else one; AGAC always has its three"""
+    activation: Literal["tanh", "relu"] = "tanh"
+    """of the MLP's layers"""
+    normalize: bool = True
+    """bring the numbers of an observation to mean 0 and spread 1, by running estimates that are saved with the policy; cells and pictures need none"""
+    spread: float = 1.0
+    """of continuous actions at first, in halves of what they may be"""
 
     def __post_init__(self) -> None:
         ONE_OR_MORE.refuse_outside(self, "--network.", "stack", "width", "memory")
         LAYER.refuse_outside(self, "--network.", "stack", "width", "memory")
-        ABOVE_ZERO.refuse_outside(self, "--network.", "scale")
+        ABOVE_ZERO.refuse_outside(self, "--network.", "scale", "spread")
 
 
 @dataclass(frozen=True)
@@ -66,15 +76,6 @@ class NetInput:
 
 
 @dataclass(frozen=True)
-class Output:
-    """One output of a tower, and the scale of its first weights."""
-
-    name: str
-    size: int
-    gain: float
-
-
-@dataclass(frozen=True)
 class TowerPlan:
     """What a learner asks of a tower."""
 
@@ -84,14 +85,14 @@ class TowerPlan:
 
 
 class CnnBody(nn.Module):
-    """Convolutions over the last frames, then one wide layer."""
+    """Convolutions over the last frames of a grid, then one wide layer."""
 
     memory = 0
 
-    def __init__(self, shape: tuple[int, ...], cells: Cells, config: NetConfig) -> None:
+    def __init__(self, encoder: FrameEncoder, config: NetConfig) -> None:
         super().__init__()
         self.lags = config.stack
-        self.convolutions = CellConvolutions(cells, shape[0], shape[1], self.lags, config.cells, config.scale)
+        self.convolutions = _cell_convolutions(encoder, self.lags, config)
         self.wide = LinearElu(self.convolutions.out, config.width)
         self.out = config.width
 
@@ -99,20 +100,56 @@ class CnnBody(nn.Module):
         return self.wide(self.convolutions(inputs.frames, inputs.rows)), inputs.memory
 
 
+def _cell_convolutions(encoder: FrameEncoder, lags: int, config: NetConfig) -> CellConvolutions:
+    assert encoder.cells is not None
+    width, height, _ = encoder.space.shape
+    return CellConvolutions(encoder.cells, width, height, lags, config.cells, config.scale)
+
+
+class LayersBody(nn.Module):
+    """Fully connected layers on one frame: two of them, or one wide one behind the convolutions of pictures."""
+
+    lags = 1
+    memory = 0
+
+    def __init__(self, encoder: FrameEncoder, config: NetConfig) -> None:
+        super().__init__()
+        self.reader = FrameReader(encoder)
+        self.out = config.width
+        sizes = [self.reader.out, self.out] if encoder.pictures else [self.reader.out, self.out, self.out]
+        activation = nn.Tanh if config.activation == "tanh" and not encoder.pictures else nn.ReLU
+        self.layers = nn.Sequential(
+            *(layer for before, after in pairwise(sizes) for layer in (nn.Linear(before, after), activation()))
+        )
+
+    def forward(self, inputs: NetInput) -> tuple[Tensor, Tensor]:
+        return self.layers(self.reader(inputs.frames, inputs.rows)), inputs.memory
+
+
 class LstmBody(nn.Module):
-    """Convolutions over one frame, then an LSTM; memory is its hidden numbers followed by its cells."""
+    """An LSTM over one frame: its convolutions, or a layer on its numbers. Memory is its hidden numbers followed by its cells."""
 
     lags = 1
 
-    def __init__(self, shape: tuple[int, ...], cells: Cells, config: NetConfig) -> None:
+    def __init__(self, encoder: FrameEncoder, config: NetConfig) -> None:
         super().__init__()
-        self.convolutions = CellConvolutions(cells, shape[0], shape[1], 1, config.cells, config.scale)
-        self.lstm = nn.LSTMCell(self.convolutions.out, config.memory)
+        if encoder.cells is not None:
+            self.convolutions: nn.Module = _cell_convolutions(encoder, 1, config)
+            size = self.convolutions.out
+        else:
+            self.reader = FrameReader(encoder)
+            self.layer, size = nn.Linear(self.reader.out, config.width), config.width
+        self.lstm = nn.LSTMCell(size, config.memory)
         self.out = config.memory
         self.memory = 2 * config.memory
 
+    def _look(self, inputs: NetInput) -> Tensor:
+        if hasattr(self, "convolutions"):
+            return self.convolutions(inputs.frames, inputs.rows)
+        return torch.tanh(self.layer(self.reader(inputs.frames, inputs.rows)))
+
     def forward(self, inputs: NetInput) -> tuple[Tensor, Tensor]:
-        x = self.convolutions(inputs.frames, inputs.rows)
+        x = self._look(inputs)
         x = (x if inputs.inverse is None else x.index_select(0, inputs.inverse)).view(*inputs.episode_start.shape, -1)
         memory, outputs = inputs.memory, []
         for step, starts in zip(x, inputs.episode_start, strict=True):
@@ -123,35 +160,33 @@ class LstmBody(nn.Module):
         return torch.cat(outputs), memory
 
 
-class MlpBody(nn.Module):
-    """Two fully connected tanh layers on an observation taken as plain numbers."""
-
-    lags = 1
-    memory = 0
-
-    def __init__(self, shape: tuple[int, ...], config: NetConfig) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(math.prod(shape), config.width), nn.Tanh(), nn.Linear(config.width, config.width), nn.Tanh()
-        )
-        self.out = config.width
-
-    def forward(self, inputs: NetInput) -> tuple[Tensor, Tensor]:
-        return self.layers(torch.from_numpy(inputs.frames[inputs.rows[:, 0]])), inputs.memory
+Kind = Literal["auto", "cnn", "lstm", "mlp"]
+Body = CnnBody | LstmBody | LayersBody
 
 
-Kind = Literal["cnn", "lstm", "mlp"]
-Body = CnnBody | LstmBody | MlpBody
-
-
-def make_body(kind: Kind, shape: tuple[int, ...], cells: Cells | None, config: NetConfig) -> Body:
-    if kind == "mlp":
-        return MlpBody(shape, config)
-    if cells is None:
+def kind_for(kind: Kind, space: ObservationSpace) -> Kind:
+    """The network that is meant for these observations; one that cannot look at them is refused."""
+    seen = {part.kind for part in space.parts}
+    looks = "image" in seen or (seen == {"cells"} and not space.structured)
+    if kind == "auto":
+        return "cnn" if looks else "mlp"
+    if kind == "cnn" and not looks:
         raise TaskError(
-            f"--net {kind} reads a grid of cells, as MiniGrid's observation [width, height, 3] is, not {list(shape)}; use --net mlp"
+            f"--net cnn looks at a grid of cells, as MiniGrid's observation [width, height, 3] is, or at a picture, "
+            f"not at {describe(space.dtype, space.shape)}; use --net mlp"
         )
-    return CnnBody(shape, cells, config) if kind == "cnn" else LstmBody(shape, cells, config)
+    return kind
+
+
+def make_encoder(kind: Kind, space: ObservationSpace, normalize: bool) -> FrameEncoder:
+    cells = kind != "mlp" and not space.structured and space.parts[0].kind == "cells"
+    return FrameEncoder(space, cells=cells, pictures=kind != "mlp", normalize=normalize)
+
+
+def make_body(kind: Kind, encoder: FrameEncoder, config: NetConfig) -> Body:
+    if kind == "lstm":
+        return LstmBody(encoder, config)
+    return CnnBody(encoder, config) if encoder.cells is not None else LayersBody(encoder, config)
 
 
 class Tower(nn.Module):
@@ -161,18 +196,25 @@ class Tower(nn.Module):
         super().__init__()
         self.plan, self.body = plan, body
         self.hidden = LinearElu(body.out, plan.hidden) if plan.hidden else None
-        self.head = nn.Linear(plan.hidden or body.out, sum(output.size for output in plan.outputs))
+        self._seen = tuple(output for output in plan.outputs if output.free is None)
+        self._sizes = [output.size for output in self._seen]
+        self.head = nn.Linear(plan.hidden or body.out, sum(self._sizes))
+        free = {
+            output.name: torch.full((output.size,), output.free) for output in plan.outputs if output.free is not None
+        }
+        self.free = nn.ParameterDict(free)
 
     def forward(self, inputs: NetInput) -> tuple[dict[str, Tensor], Tensor]:
         x, memory = self.body(inputs)
         y = self.head(x if self.hidden is None else self.hidden(x))
         if inputs.inverse is not None and not self.body.memory:
             y = y.index_select(0, inputs.inverse)
-        parts = y.split([output.size for output in self.plan.outputs], dim=1)
         outputs = {
-            output.name: part.squeeze(1) if output.size == 1 else part
-            for output, part in zip(self.plan.outputs, parts, strict=True)
+            output.name: part.squeeze(1) if output.scalar else part
+            for output, part in zip(self._seen, y.split(self._sizes, dim=1), strict=True)
         }
+        for name, weight in self.free.items():
+            outputs[name] = weight.expand(len(y), -1)
         return outputs, memory
 
     def initialise(self, generator: torch.Generator) -> None:
@@ -180,8 +222,9 @@ class Tower(nn.Module):
         for module in self.modules():
             if isinstance(module, CellConvolutions):
                 module.initialise(generator)
-            elif isinstance(module, nn.Linear):
+            elif isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.orthogonal_(module.weight, gain=ROOT2, generator=generator)
+                assert module.bias is not None
                 nn.init.zeros_(module.bias)
             elif isinstance(module, nn.LSTMCell):
                 for name, weight in module.named_parameters():
@@ -190,7 +233,7 @@ class Tower(nn.Module):
                     else:
                         nn.init.zeros_(weight)
         begin = 0
-        for output in self.plan.outputs:
+        for output in self._seen:
             rows = torch.empty(output.size, self.head.in_features)
             nn.init.orthogonal_(rows, gain=output.gain, generator=generator)
             with torch.no_grad():
@@ -204,16 +247,18 @@ class Net(nn.Module):
     def __init__(
         self,
         kind: Kind,
-        shape: tuple[int, ...],
+        space: ObservationSpace,
         config: NetConfig,
+        policy: Distribution,
         plans: Sequence[TowerPlan],
         seed: int,
-        cells: Cells | None = None,
     ) -> None:
-        """Of observations of this shape; `cells` are what they hold, if they are grids of cells."""
+        """Of observations of this space; `policy` is what its outputs are read as."""
         super().__init__()
-        self.kind, self.shape, self.cells = kind, shape, cells
-        towers = [Tower(plan, make_body(kind, shape, cells, config)) for plan in plans]
+        kind = kind_for(kind, space)
+        self.policy = policy
+        self.encoder = make_encoder(kind, space, config.normalize)
+        towers = [Tower(plan, make_body(kind, self.encoder, config)) for plan in plans]
         self.towers = nn.ModuleDict({tower.plan.name: tower for tower in towers})
         self.lags: int = towers[0].body.lags
         self._memories = [tower.body.memory for tower in towers]
@@ -246,18 +291,17 @@ class Net(nn.Module):
 
     def encode(self, observations: np.ndarray) -> np.ndarray:
         """Observations [..., *shape] as frames [..., D]."""
-        if self.kind != "mlp":
-            assert self.cells is not None
-            return self.cells.encode(observations)
-        return observations.reshape(*observations.shape[: observations.ndim - len(self.shape)], -1).astype(np.float32)
+        return self.encoder.encode(observations)
 
     def blank(self) -> np.ndarray:
         """The frame [D] of a step before the episode began."""
-        if self.kind != "mlp":
-            return blank_frame(self.shape[0] * self.shape[1])
-        return np.zeros(math.prod(self.shape), np.float32)
+        return self.encoder.blank()
+
+    def watch(self, rollout: Rollout) -> None:
+        """Counts what was observed in the estimates by which numbers are normalised. What was encoded before stays as it is."""
+        self.encoder.watch(rollout.observations[:-1][rollout.valid])
 
 
 def make_net(envs: Envs, kind: Kind, config: NetConfig, plans: Sequence[TowerPlan], seed: int) -> Net:
-    """A network for the observations of these environments."""
-    return Net(kind, envs.observation_shape, config, plans, seed, cells_of(envs.observation_shape))
+    """A network for the observations and actions of these environments."""
+    return Net(kind, envs.observation_space, config, distribution_of(envs.action_space), plans, seed)

@@ -20,7 +20,7 @@ from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
 from srm.infer.algorithm1.reward_net import RewardNetConfig
 from srm.machine.language.parse import find_machine
 from srm.trajectory import Rollout
-from tests.infer.play import demonstrations, uniform
+from tests.infer.play import MINIGRID, demonstrations, uniform
 
 VOCABULARY = find_task("DoorKey-5x5").event_reader()
 SCRIPT = '''\
@@ -30,6 +30,7 @@ from srm.infer.algorithm1.background import BackgroundInference
 from srm.infer.algorithm1.concretizer import ConcretizerConfig, InferenceProblem
 from srm.machine.language.parse import find_machine
 from srm.domains.demonstrations import choose
+from srm.domains.spaces import Spaces
 from srm.domains.tasks import find_task
 
 task, machine = find_task("DoorKey-5x5"), find_machine("doorkey")
@@ -46,7 +47,9 @@ class OwnVocabulary:
 
 
 demos = choose(task, None, None)
-problem = InferenceProblem.of(machine, machine.constraint(), OwnVocabulary(), demos, 7, ConcretizerConfig(), seed=0)
+envs = task.make_envs(1, 0)
+spaces = Spaces(envs.observation_space, envs.action_space)
+problem = InferenceProblem.of(machine, machine.constraint(), OwnVocabulary(), demos, spaces, ConcretizerConfig(), seed=0)
 holes = BackgroundInference(problem, OwnVocabulary())
 '''
 USE = """\
@@ -65,7 +68,7 @@ time.sleep(60)
 def problem() -> InferenceProblem:
     machine, config = find_machine("doorkey"), ConcretizerConfig(reward_net=RewardNetConfig(steps=2, sequences=16))
     demos = demonstrations("DoorKey-5x5")
-    return InferenceProblem.of(machine, machine.constraint(), VOCABULARY, demos, 7, config, seed=0)
+    return InferenceProblem.of(machine, machine.constraint(), VOCABULARY, demos, MINIGRID, config, seed=0)
 
 
 def test_background_and_inline_inference_learn_the_same(rollouts: list[Rollout]) -> None:

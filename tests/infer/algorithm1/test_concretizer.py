@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.reading import read_events
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, RunError
 from srm.evaluate.batched import pay
-from srm.evaluate.payer import read_rollout
+from srm.evaluate.payer import walk_rollout
 from srm.infer.algorithm1.concretizer import Concretizer, ConcretizerConfig, InferenceProblem, SamplerSide, _Targets
 from srm.infer.algorithm1.gaussian import SamplerConfig
 from srm.infer.algorithm1.loop import InferConfig
@@ -25,7 +26,7 @@ from srm.infer.rounding import tidy
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
 from srm.trajectory import Demonstrations, Rollout
-from tests.infer.play import demonstrations, uniform
+from tests.infer.play import MINIGRID, demonstrations, uniform
 
 TASK, DOORKEY = find_task("DoorKey-5x5"), find_machine("doorkey")
 SMALL = ConcretizerConfig(reward_net=RewardNetConfig(steps=2, sequences=16))
@@ -35,14 +36,15 @@ def problem(
     config: ConcretizerConfig = SMALL, machine: Machine = DOORKEY, demos: Demonstrations | None = None
 ) -> InferenceProblem:
     demos = demos or demonstrations("DoorKey-5x5")
-    return InferenceProblem.of(machine, machine.constraint(), TASK.event_reader(), demos, 7, config, seed=0)
+    return InferenceProblem.of(machine, machine.constraint(), TASK.event_reader(), demos, MINIGRID, config, seed=0)
 
 
 def learn(concretizer: Concretizer, rollouts: Sequence[Rollout], first: int = 0, effort: int = 1) -> dict[str, float]:
     """Rounds against a policy that acts at random; the losses of the last."""
     carry = None
     for index, rollout in enumerate(rollouts, first):
-        residual, carry = read_rollout(concretizer.program, TASK.event_reader(), rollout, carry)
+        events = read_events(TASK.event_reader(), rollout)
+        residual, carry = walk_rollout(concretizer.program, rollout, events, carry)
         demonstrated = uniform(concretizer.demonstrated)
         losses = concretizer.learn(index, rollout, residual, uniform(rollout), demonstrated, effort)
     return losses

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 import torch
 
+from srm.domains.spaces import Choice, ObservationPart, ObservationSpace, Spaces
 from srm.infer.algorithm1.reward_net import RewardNet, RewardNetConfig
 from srm.infer.algorithm1.sequences import cut_sequences, draw_sequences, follow
 from srm.trajectory import Rollout
+from tests.infer.play import MINIGRID
 
 T, B, A = 12, 3, 7
+
+
+def numbers(*shape: int) -> Spaces:
+    part = ObservationPart("", (), "numbers", shape, np.dtype(np.float32))
+    return Spaces(ObservationSpace((part,)), Choice(2))
 
 
 def rollout(seed: int = 0) -> Rollout:
@@ -41,7 +48,7 @@ def _trunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def net(**changes: object) -> RewardNet:
-    return RewardNet((7, 7, 3), A, replace(RewardNetConfig(), **(CHANGES | changes)), seed=0)  # type: ignore[arg-type]
+    return RewardNet(MINIGRID, replace(RewardNetConfig(), **(CHANGES | changes)), seed=0)  # type: ignore[arg-type]
 
 
 ALL = np.ones(B, bool)
@@ -98,8 +105,8 @@ def test_sequences_with_stored_memory_say_what_the_whole_says() -> None:
     followed = follow(f, rollout(), ALL)
     starts, ends, envs = np.array([0, 3, 8, 10]), np.array([2, 7, T, T]), np.array([0, 0, 2, 1])
     parts = cut_sequences(followed, starts, ends, envs, 4)
-    said, _ = f(followed.observations, parts.index.flatten().numpy(), parts.episode_start, parts.memory)
-    found = said.gather(2, parts.actions[..., None]).squeeze(2)
+    index = parts.index.flatten().numpy()
+    found, _ = f(followed.observations, index, parts.episode_start, parts.memory, parts.actions)
     for n, (start, end, env) in enumerate(zip(starts, ends, envs, strict=True)):
         for s in range(4):
             inside = start + s < end
@@ -117,7 +124,7 @@ def test_a_few_sequences_are_drawn_whole_with_every_real_step_once(rng: int) -> 
 
 
 def test_other_views_are_taken_as_plain_numbers() -> None:
-    plain = RewardNet((4,), 2, RewardNetConfig(), seed=0)
+    plain = RewardNet(numbers(4), RewardNetConfig(), seed=0)
     one = rollout()
     vectors = replace(one, observations=np.zeros((T + 1, B, 4), np.float32), actions=one.actions % 2)
     assert follow(plain, vectors, ALL).f.shape == (T, B)
@@ -125,7 +132,7 @@ def test_other_views_are_taken_as_plain_numbers() -> None:
 
 def test_pictures_can_be_taken_as_plain_numbers_too() -> None:
     """Of whatever size and content: no cell of MiniGrid holds a 200."""
-    plain = RewardNet((4, 5, 3), 2, RewardNetConfig(trunk="plain"), seed=0)
+    plain = RewardNet(numbers(4, 5, 3), RewardNetConfig(trunk="plain"), seed=0)
     one = rollout()
     observations = np.zeros((T + 1, B, 4, 5, 3), np.uint8)
     dark = replace(one, observations=observations, actions=one.actions % 2)

@@ -11,7 +11,7 @@ from srm.infer.algorithm1.reward_net import RewardNetConfig
 from srm.infer.algorithm1.sequences import follow
 from srm.infer.baselines.imitation import Form, Imitation, ImitationConfig, form_of, loss_discriminator
 from srm.trajectory import Rollout
-from tests.infer.play import demonstrations, uniform
+from tests.infer.play import MINIGRID, demonstrations, uniform
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def test_the_loss_is_that_of_one_batch_of_equal_halves() -> None:
 def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, rollouts: list[Rollout]) -> None:
     shown = demonstrations("DoorKey-5x5").as_rollout()
     config = ImitationConfig(reward_net=RewardNetConfig(steps=30, logits="free", floor=None))
-    imitation = Imitation(kind, shown, 7, uniform, config, seed=0)  # type: ignore[arg-type]
+    imitation = Imitation(kind, shown, MINIGRID, uniform, config, seed=0)  # type: ignore[arg-type]
     imitation(Played(rollouts[0]))
     losses = imitation.losses
     pay = imitation(Played(rollouts[1]))
@@ -67,10 +67,10 @@ def test_demonstrated_acts_come_to_be_paid_more_than_those_of_play(kind: str, ro
 
 def test_imitation_goes_on_where_it_was_saved(rollouts: list[Rollout]) -> None:
     shown = demonstrations("DoorKey-5x5").as_rollout()
-    first, second = (Imitation("gan_gcl", shown, 7, uniform, ImitationConfig(), seed=0) for _ in range(2))
+    first, second = (Imitation("gan_gcl", shown, MINIGRID, uniform, ImitationConfig(), seed=0) for _ in range(2))
     first(Played(rollouts[0]))
     second.load(first.tensors(), 1)
-    alone = Imitation("gan_gcl", shown, 7, uniform, ImitationConfig(), seed=0)
+    alone = Imitation("gan_gcl", shown, MINIGRID, uniform, ImitationConfig(), seed=0)
     for name, value in second.tensors().items():
         assert torch.equal(value, first.tensors()[name])
     assert second(Played(rollouts[1])).tolist() != alone(Played(rollouts[1])).tolist()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.mountain_car import MOUNTAIN_CAR
+from examples.mountain_car import TASK as MOUNTAIN_CAR
 from srm.domains.minigrid.habits import record_with
 from srm.domains.record import record
 from srm.domains.tasks import find_task

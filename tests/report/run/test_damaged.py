@@ -87,7 +87,7 @@ def test_json_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("about", [{"state": nested(40)}, {"state": float("nan")}])
 def test_words_beside_weights_have_the_same_limits(about: dict[str, Any], tmp_path: Path) -> None:
     write_weights(tmp_path / "round", {}, about)
-    with pytest.raises(RunError, match="is truncated, or no weights at all"):
+    with pytest.raises(RunError, match=r"nested too deep|no finite number"):
         read_weights(tmp_path / "round")
 
 
@@ -95,7 +95,7 @@ def test_words_beside_weights_have_the_same_limits(about: dict[str, Any], tmp_pa
 def test_the_file_of_a_suite_is_refused_in_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_text(content)
     suite = Suite("small", "Small", {"a": curve("a", "train doorkey")})
-    with pytest.raises(RunError, match=r"suite\.json cannot be read; delete it"), claimed(suite, tmp_path):
+    with pytest.raises(RunError, match=r"suite\.json.*; delete it"), claimed(suite, tmp_path):
         pass
 
 

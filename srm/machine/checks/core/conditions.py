@@ -225,21 +225,20 @@ def _assume(condition: Condition, truths: Mapping[Happens, bool]) -> Condition:
     return each_leaf(condition, decided)
 
 
-def follow_events(condition: Condition, acts: Collection[str]) -> Condition:
-    """What is left to ask once the events that must happen do, and the acts that cannot happen beside them do not.
+def follow_events(condition: Condition, groups: Collection[Collection[str]]) -> Condition:
+    """What is left to ask once the events that must happen do, and those of their `groups`, of which only one can happen, do not.
 
-    It can hold whenever the condition can, and the other way round; that two acts exclude each other is left to the solver
+    It can hold whenever the condition can, and the other way round; that two events exclude each other is left to the solver
     only where neither must happen.
     """
     while isinstance(condition, Every):
         sure = {part.happens for part in condition.parts if isinstance(part, Occurs) and part.truly}
-        doing = {happens.event for happens in sure if happens.event in acts}
-        if len(doing) > 1:
+        events = {happens.event for happens in sure}
+        if any(len(events & set(group)) > 1 for group in groups):
             return FALSE
         truths = {happens: True for happens in sure if not happens.tests}
-        for happens in literals_of(condition):
-            if doing and happens.event in acts and happens.event not in doing:
-                truths[happens] = False
+        barred = {event for group in groups if events & set(group) for event in group} - events
+        truths |= {happens: False for happens in literals_of(condition) if happens.event in barred}
         simpler = _assume(condition, truths)
         events = {happens.event for happens in literals_of(simpler)}
         # an event whose attributes are asked for has to be seen to happen by whoever answers

@@ -2,15 +2,16 @@
 
 Machines tell two steps apart only by the events they ask for, each with its tests. A *variant* of an event is one way of
 passing those tests (with attributes that show it); a *letter* is a set of events that can happen together, each as one
-of its variants. At most one act happens at a step, so the alphabet of a machine is small; where no vocabulary is known
-any events may coincide.
+of its variants. At most one event of an exclusive group (the acts are one) happens at a step, so the alphabet of a machine is
+small; where no vocabulary is known any events may coincide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import product
+from math import prod
 
 from srm.machine.model import Counter, Rule, RuleOf
 from srm.machine.terms import AttributeOf, Cell, Happens, Test
@@ -122,26 +123,23 @@ def alphabet(
         event: variants(event, literals, known, apart.get(event, ()))
         for event in dict.fromkeys(literal.event for literal in literals)
     }
-    acts = [event for event in each if vocabulary is not None and event in vocabulary.acts]
-    others = [event for event in each if event not in acts]
-    size = (1 + sum(len(each[act]) for act in acts)) * _size(len(each[other]) + 1 for other in others)
-    if size > MOST_LETTERS:
-        raise TooManyLetters(f"{size:,} sets of events can happen at one step")
-    beside = chain.from_iterable(combinations(others, count) for count in range(len(others) + 1))
-    sets = [(*act, *rest) for rest in beside for act in ((), *((act,) for act in acts))]
+    groups = () if vocabulary is None else vocabulary.groups
+    sets: list[tuple[str, ...]] = [()]
+    size = 1  # letters in all
+    for event in each:
+        beside = [others for others in sets if not any(event in group and group & set(others) for group in groups)]
+        size += len(each[event]) * sum(prod(len(each[other]) for other in others) for others in beside)
+        if size > MOST_LETTERS:
+            raise TooManyLetters(
+                f"more than {MOST_LETTERS:,} sets of events can happen at one step; declare which exclude each other"
+            )
+        sets += [(*others, event) for others in beside]
     letters = []
     for events in sorted(sets, key=len):
         for chosen in product(*(each[event] for event in events)):
             passed = frozenset(literal for variant in chosen for literal in variant.passed)
             letters.append(Letter(tuple(variant.occurrence for variant in chosen), passed))
     return letters
-
-
-def _size(counts: Iterable[int]) -> int:
-    size = 1
-    for count in counts:
-        size = min(size * count, MOST_LETTERS * MOST_LETTERS)
-    return size
 
 
 # What a step does

@@ -16,7 +16,7 @@ from srm.machine.terms import number_text
 
 SEVERITIES = ("error", "warning", "note")
 WIDTH = 120  # of a report as text; longer lines are not broken
-QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", "farming", "against")
+QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", "farming", "episode", "against")
 
 
 def fraction_text(value: Fraction) -> str:

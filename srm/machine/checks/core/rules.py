@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 from srm.machine.checks.core.conditions import (
     Condition,
@@ -20,9 +20,11 @@ from srm.machine.checks.core.facts import Facts, counter_facts, reachable
 from srm.machine.checks.core.report import Finding, Witness, assignment_text, fraction_text
 from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
+from srm.machine.dense import is_running
 from srm.machine.model import Rule
 
 MOST_CLASHES = 20  # that are listed; of n rules that overlap there are n^2 / 2, each with an example to be found
+MOST_PAIRS = 3_000  # of rules of a tier that are looked at, which takes a few seconds; shipped machines have 66 at most
 MOST_REPETITIONS = 64  # a rule that can fire after so many counts is not said to stop
 
 
@@ -72,14 +74,20 @@ def check_determinism(subject: Subject, prover: Prover, facts: Facts) -> Iterato
 
 
 def _clashes(subject: Subject, prover: Prover, facts: Facts) -> Iterator[Finding]:
-    for node in subject.machine.nodes:
-        for (first, first_label), (second, second_label) in combinations(subject.rules_of(node.name), 2):
-            if first.tier != second.tier:
-                continue
-            both = every((subject.fires[first_label], subject.fires[second_label]))
-            answer = prover.example(both, facts[node.name])
-            if answer.possible is not False:
-                yield _clash(node.name, first, second, answer)
+    pairs = (
+        (node.name, *first, *second)
+        for node in subject.machine.nodes
+        for first, second in combinations(subject.rules_of(node.name), 2)
+        if first[0].tier == second[0].tier
+    )
+    for node, first, first_label, second, second_label in islice(pairs, MOST_PAIRS):
+        both = every((subject.fires[first_label], subject.fires[second_label]))
+        answer = prover.example(both, facts[node])
+        if answer.possible is not False:
+            yield _clash(node, first, second, answer)
+    if next(pairs, None) is not None:
+        message = f"not decided: whether two rules can hold at one step, beyond the first {MOST_PAIRS:,} pairs of them"
+        yield Finding("warning", "determinism", "", message)
 
 
 def _clash(node: str, first: Rule, second: Rule, answer: Answer) -> Finding:
@@ -163,7 +171,9 @@ def _nodes(subject: Subject, living: Living) -> Iterator[Finding]:
     for node in unreached:
         yield Finding("warning", "nodes", f"node {node.name}", "no rules lead here from the start")
     accepting = [node.name for node in subject.machine.nodes if node.accepting]
-    if not accepting:
+    if not accepting and is_running(subject.machine):
+        yield Finding("note", "nodes", "", "no node is accepting: every step may be paid, as long as an episode lasts")
+    elif not accepting:
         yield Finding("warning", "nodes", "", "no node is accepting; write `accept NAME` for where the task is done")
     elif not living.reached & set(accepting):
         yield Finding("error", "nodes", "", f"no accepting node can be reached ({', '.join(accepting)})")

@@ -1,8 +1,9 @@
 """Questions to Z3: can this condition hold, for some assignment the constraint allows, some counters and some events?
 
-    holes, signals   reals; holes whose space is `whole`, whole numbers
+    holes            reals; those whose space is `whole`, whole numbers
+    signals          reals, within the range that the vocabulary declares
     counters         whole numbers of at least 0
-    events           truths, of which at most one is an act; each with a variant that says which tests it passes
+    events           truths, of which at most one of an exclusive group is true; each with a variant that says which tests it passes
 
 A hole times a counter is not linear, and whole numbers make it undecidable in general, so an answer is looked for in steps,
 each of which is sound: small counters put in as numbers (linear; what is found is an example), counters and whole holes as
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 
 import z3
 
-from srm.machine.affine import Form
+from srm.machine.affine import Form, exact
 from srm.machine.checks.core.conditions import (
     FALSE,
     Condition,
@@ -126,7 +127,7 @@ class Prover:
         literals = literals_of(known)
         solver = self._linear
         solver.push()
-        solver.add(*self._event_facts(literals), self._condition(known, "number"))
+        solver.add(*self._event_facts(literals), *self._ranges(known), self._condition(known, "number"))
         model = self._readable_model(solver)
         solver.pop()
         if model is None:
@@ -141,7 +142,7 @@ class Prover:
 
     def imaginable(self, condition: Condition) -> bool:
         """Whether the events alone allow the condition, whatever its comparisons say."""
-        known = follow_events(condition, self.subject.vocabulary.acts if self.subject.vocabulary else ())
+        known = follow_events(condition, self._groups)
         literals = literals_of(known)
         if not literals:
             return known != FALSE
@@ -207,7 +208,7 @@ class Prover:
             return False
         solver = self._linear
         solver.push()
-        solver.add(*self._event_facts(literals_of(known)), self._condition(known, "number"))
+        solver.add(*self._event_facts(literals_of(known)), *self._ranges(known), self._condition(known, "number"))
         decided = _truth(solver.check())
         solver.pop()
         return decided
@@ -216,7 +217,7 @@ class Prover:
         solver = self._solver(kind)
         counters = counters_of(whole)
         solver.add([_counter(name, kind) >= 0 for name in counters])
-        solver.add(*self._event_facts(literals_of(whole)), self._condition(whole, kind))
+        solver.add(*self._event_facts(literals_of(whole)), *self._ranges(whole), self._condition(whole, kind))
         decided = _truth(solver.check())
         if not decided or kind == "real":
             return decided, {}
@@ -256,14 +257,38 @@ class Prover:
         return self._encoded[key]
 
     def _event_facts(self, literals: tuple[Happens, ...]) -> list[Any]:
-        """What is known of the events a question speaks of: at most one act, and tests that agree with each other."""
+        """What is known of the events a question speaks of: one at most of each group, and tests that agree with each other."""
         values = attribute_values(literals, self.subject.vocabulary)
         for event in _events(literals):
             self._events[event] = _EventVariable(event, variants(event, literals, values))
-        acts = self.subject.vocabulary.acts if self.subject.vocabulary else ()
-        together = [self._events[event].variable for event in _events(literals) if event in acts]
-        ranges = [self._events[event].range for event in _events(literals)]
-        return [*ranges, z3.AtMost(*together, 1)] if len(together) > 1 else ranges
+        facts = [self._events[event].range for event in _events(literals)]
+        for group in self._groups:
+            together = [self._events[event].variable for event in _events(literals) if event in group]
+            facts += [z3.AtMost(*together, 1)] if len(together) > 1 else []
+        return facts
+
+    @property
+    def _groups(self) -> tuple[frozenset[str], ...]:
+        return self.subject.vocabulary.groups if self.subject.vocabulary else ()
+
+    def _ranges(self, condition: Condition) -> list[Any]:
+        """What is known of the signals a question speaks of."""
+        bounds = []
+        for name in signals_of(condition):
+            low, high = range_of(name, self.subject.vocabulary)
+            bounds += [] if low is None else [z3.Real(name) >= z3.RealVal(low)]
+            bounds += [] if high is None else [z3.Real(name) <= z3.RealVal(high)]
+        return bounds
+
+
+def range_of(name: str, vocabulary: Vocabulary | None) -> tuple[Fraction | None, Fraction | None]:
+    """Where a signal lies, by its name or by that of one of its readings (`speed at step 2`); None: no bound is known."""
+    signal = name.split(" ", 1)[0]
+    if vocabulary is None or signal not in vocabulary.signal_index:
+        return None, None
+    declared = vocabulary.signals[vocabulary.signal_index[signal]]
+    low, high = (None if bound is None else exact(float(bound)) for bound in (declared.low, declared.high))
+    return low, high
 
 
 class _EventVariable:

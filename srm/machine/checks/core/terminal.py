@@ -18,6 +18,7 @@ TITLES = {
     "holes": "Holes",
     "implied": "What the constraint implies",
     "farming": "Farming",
+    "episode": "What an episode can earn",
     "against": "Comparison",
 }
 

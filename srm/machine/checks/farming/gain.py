@@ -33,9 +33,11 @@ from srm.machine.checks.core.conditions import (
     some,
 )
 from srm.machine.checks.core.facts import reachable
+from srm.machine.checks.core.solve import range_of
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.moves import Move
 from srm.machine.model import RepayEvery
+from srm.machine.vocabulary import Vocabulary
 
 MOST_CHOICES = 64
 
@@ -105,7 +107,7 @@ def can_gain(subject: Subject, loop: Loop, recurring: Recurring, beyond: Form | 
         size *= len(option)
     if size > MOST_CHOICES:
         return Every()
-    return some(_can_be_positive(add(*chosen, offset)) for chosen in product(*options))
+    return some(_can_be_positive(add(*chosen, offset), subject.vocabulary) for chosen in product(*options))
 
 
 def gains_as_it_goes(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
@@ -154,12 +156,37 @@ def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[For
     return list(pays.values())
 
 
-def _can_be_positive(form: Form) -> Condition:
-    """For counters of at least 0 and any signals: the rest is above 0, or something that can grow counts for it."""
+def _can_be_positive(form: Form, vocabulary: Vocabulary | None) -> Condition:
+    """For counters of at least 0 and signals within their ranges: the sum is above 0 where each reading is at an end of its range, or one
+    that can grow without end counts for it. Readings of one signal (its value, its square) count as if they were independent."""
     parts = _by_reading(form)
-    alone = sign(parts.pop(ONE, {}), ">")
-    grows = [sign(part, "!=" if reading.signals else ">") for reading, part in parts.items()]
-    return some((alone, *grows))
+    total, grows = [parts.pop(ONE, {})], []
+    for reading, part in parts.items():
+        low, high = _interval(reading, vocabulary)
+        ends = {end for end in (low, high) if end is not None} or {Fraction(0)}
+        if len(ends) * len(total) > MOST_CHOICES:
+            low, high, ends = None, None, {Fraction(0)}
+        total = [add(sum_, scale(part, end)) for sum_ in total for end in sorted(ends)]
+        if low is None or high is None:
+            grows.append(sign(part, "!=" if low is None and high is None else "<" if low is None else ">"))
+    return some((*(sign(sum_, ">") for sum_ in total), *grows))
+
+
+def _interval(reading: Monomial, vocabulary: Vocabulary | None) -> tuple[Fraction | None, Fraction | None]:
+    """Where a product of counters and signals lies; None: it has no end there, or none that is worked out."""
+    counted: list[tuple[Fraction | None, Fraction | None]] = [(Fraction(0), None) for _ in reading.counters]
+    ranges = counted + [range_of(name, vocabulary) for name in reading.signals]
+    if len(ranges) == 1:
+        return ranges[0]
+    squares = not counted and all(reading.signals.count(name) % 2 == 0 for name in reading.signals)
+    low, high = Fraction(1), Fraction(1)
+    for bottom, top in ranges:
+        if bottom is None or top is None:
+            positive = squares or all(bottom is not None and bottom >= 0 for bottom, _ in ranges)
+            return (Fraction(0) if positive else None), None
+        ends = [one * other for one in (low, high) for other in (bottom, top)]
+        low, high = min(ends), max(ends)
+    return (max(low, Fraction(0)) if squares else low), high
 
 
 def _by_reading(form: Form) -> dict[Monomial, Form]:

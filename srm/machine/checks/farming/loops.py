@@ -19,8 +19,18 @@ from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.bounds import describe_bound, largest_total, rounds_of
 from srm.machine.checks.farming.gain import Loop, Recurring, can_gain, gains_as_it_goes, may_be_repaid, wears_out
-from srm.machine.checks.farming.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
+from srm.machine.checks.farming.moves import (
+    Move,
+    TooManyLoops,
+    arrange,
+    cancelling,
+    components,
+    elementary_loops,
+    find_moves,
+    without,
+)
 from srm.machine.checks.farming.rounds import for_ever
+from srm.machine.dense import is_running
 
 MOST_COMPANIONS = 20  # loops tried beside one that cannot be repeated alone
 MOST_LISTED = 20  # loops of a group of nodes
@@ -38,6 +48,12 @@ def check_farming(subject: Subject, prover: Prover, living: Living) -> Iterator[
     safe = True
     for ground in find_grounds(subject, prover, living):
         findings = [ground] if isinstance(ground, Finding) else list(ground.findings())
+        if isinstance(ground, Ground) and ground.runs:
+            safe = False
+            message = (
+                "every step may be paid, by design, so that is no farming; what an episode can earn is asked below"
+            )
+            findings.append(Finding("note", "farming", place_of(nodes_of(ground.moves)), message))
         safe = safe and all(finding.severity == "note" for finding in findings)
         yield from findings
     if safe:
@@ -53,9 +69,10 @@ def find_grounds(subject: Subject, prover: Prover, living: Living) -> Iterator[G
         yield Finding("warning", "farming", "", f"not decided: {reason}")
         return
     for group in components(moves):
-        inside = [move for move in moves if {move.node, move.target} <= group]
+        dropped = cancelling(subject, living, group)
+        inside = [without(move, dropped) for move in moves if {move.node, move.target} <= group]
         try:
-            yield Ground.of(subject, prover, living, inside)
+            yield replace(Ground.of(subject, prover, living, inside), cancelling=dropped)
         except TooManyLoops as reason:
             yield Finding("warning", "farming", place_of(nodes_of(inside)), f"not decided: {reason}")
 
@@ -69,6 +86,9 @@ class Ground:
     living: Living
     moves: tuple[Move, ...]
     loops: tuple[Loop, ...]
+    cancelling: frozenset[str] = (
+        frozenset()
+    )  # changes of signals that pay no more than a bounded sum, left out of the moves
 
     @classmethod
     def of(cls, subject: Subject, prover: Prover, living: Living, moves: Sequence[Move]) -> Ground:
@@ -87,7 +107,16 @@ class Ground:
     def paying_loops(self) -> tuple[Loop, ...]:
         """The loops that are paid for, at once or by hindsight; those with the most paid moves come first."""
         ordered = sorted(self.loops, key=lambda loop: (-loop.paid, len(loop.moves)))
-        return tuple(loop for loop in ordered if loop.paid or self._may_be_repaid(loop))
+        return tuple(loop for loop in ordered if (loop.paid or self._may_be_repaid(loop)) and not self._runs_on(loop))
+
+    @property
+    def runs(self) -> bool:
+        """Whether some loop here is what a running reward pays."""
+        return any(map(self._runs_on, self.loops))
+
+    def _runs_on(self, loop: Loop) -> bool:
+        """A step at which nothing has to happen, of a machine that is never done: its reward is paid at every step, by design."""
+        return is_running(self.subject.machine) and bool(loop.paid) and not any(m.letter.events for m in loop.moves)
 
     def findings(self) -> Iterator[Finding]:
         # Loops that look the same to a reader are judged together
@@ -177,7 +206,8 @@ class Ground:
     # Reporting
 
     def pay_text(self, loop: Loop) -> str:
-        return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
+        beside = f" (besides {', '.join(sorted(self.cancelling))}, whose sum is bounded)" if self.cancelling else ""
+        return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}{beside}"
 
     def _finding(self, verdict: Verdict) -> Finding:
         loop = verdict.loop

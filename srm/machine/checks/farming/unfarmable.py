@@ -145,7 +145,7 @@ def _forbid(ground: Ground, loop: Loop, guards_first: bool) -> tuple[Atom, ...] 
     by_pay, *by_guards = _candidates(ground, loop)
     serving: list[tuple[Atom, ...]] = []
     for condition, label in (*by_guards, by_pay) if guards_first else (by_pay, *by_guards):
-        atoms = _atoms(ground, condition, label)
+        atoms = atoms_for(ground.subject, ground.prover, condition, label)
         if isinstance(atoms, str):
             continue
         trial = _under(ground, atoms)
@@ -155,7 +155,7 @@ def _forbid(ground: Ground, loop: Loop, guards_first: bool) -> tuple[Atom, ...] 
                 return atoms
     if serving:
         return serving[0]
-    reason = _atoms(ground, *by_pay)  # what a reader can change
+    reason = atoms_for(ground.subject, ground.prover, *by_pay)  # what a reader can change
     return reason if isinstance(reason, str) else "not decided"
 
 
@@ -190,17 +190,16 @@ def _label(head: str, loop: Loop) -> str:
 # From conditions to atoms
 
 
-def _atoms(ground: Ground, condition: Condition, label: str) -> tuple[Atom, ...] | str:
+def atoms_for(subject: Subject, prover: Prover, condition: Condition, label: str) -> tuple[Atom, ...] | str:
     """The parts of the condition that are not implied already, as atoms that leave room; or why there are none."""
-    prover = ground.prover
     if condition == FALSE:
-        given = any(hole.value is not None for hole in ground.subject.machine.holes)
+        given = any(hole.value is not None for hole in subject.machine.holes)
         return "the holes have values, which no atom changes" if given else "no value of a hole changes that"
     needed = [part for part in _parts(condition) if prover.can(negate(part)) is not False]
     forms = [_written(part.form) for part in needed if isinstance(part, Sign) and _is_closed(part)]
     if len(forms) < len(needed):
-        return "it reads signals, which may be any number"
-    atoms = [_atom(form, ground.subject.machine, label) for form in forms if form is not None]
+        return "it reads signals without a range, which may be any number"
+    atoms = [_atom(form, subject.machine, label) for form in forms if form is not None]
     if len(atoms) < len(forms):
         return "an atom would need numbers that no text holds exactly"
     listed = " and ".join(str(replace(atom, label=None)) for atom in atoms)

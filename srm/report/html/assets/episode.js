@@ -59,8 +59,8 @@ class Episode {
   }
 
   get outcome() {
-    if (!this.record.terminated) return "time ran out";
-    return this.record.return > 0 ? "solved" : "ended unsolved";
+    if (this.record.solved ?? (this.record.terminated && this.record.return > 0)) return "solved";
+    return this.record.terminated ? "ended unsolved" : "time ran out";
   }
 }
 

@@ -7,6 +7,7 @@ import pytest
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
 from srm.machine.checks.check import check
 from srm.machine.language.parse import find_machine, parse
+from srm.machine.vocabulary import Event, Signal, Vocabulary
 
 
 def messages(report, question: str, severity: str | None = None) -> list[str]:
@@ -35,6 +36,28 @@ accept end
     assert (witness.node, witness.events) == ("here", ("open_door",))
     assert witness.counters["opened"] * float(witness.assignment["a"]) > 1
     assert float(witness.assignment["b"]) <= 0
+
+
+def test_events_may_hold_together_unless_they_are_declared_exclusive():
+    events = tuple(Event(name, "", act=False) for name in ("left_leg", "right_leg", "crash"))
+    machine = parse("machine m\nstart here\n    left_leg // 1\n    right_leg // 2\n    crash // 3\n")
+    overlapping = check(machine, Vocabulary("w", events)).of("determinism")
+    assert len(overlapping) == 3
+    assert overlapping[0].witness.events == ("left_leg", "right_leg")
+    exclusive = (("left_leg", "right_leg"), ("right_leg", "crash"))
+    (still,) = check(machine, Vocabulary("w", events, exclusive=exclusive)).of("determinism")
+    assert still.witness.events == ("left_leg", "crash")
+    every_pair = (*exclusive, ("crash", "left_leg"))
+    (note,) = check(machine, Vocabulary("w", events, exclusive=every_pair)).of("determinism")
+    assert note.severity == "note"
+
+
+def test_rules_that_only_a_value_outside_a_signals_range_would_open_never_fire_together():
+    machine = parse("machine m\nstart here\n    speed <= 0 // 1\n    go and speed >= 0 // 2\n")
+    words = Vocabulary("w", (Event("go", ""),), signals=(Signal("speed", "", 0.5, 2),))
+    report = check(machine, words)
+    assert messages(report, "determinism") == ["no two rules of a node can hold at one step"]
+    assert "can never fire" in messages(report, "rules")[0]
 
 
 def test_of_many_rules_that_overlap_twenty_pairs_are_listed():

@@ -17,7 +17,7 @@ from srm.machine.checks.core.subject import Subject, margin
 from srm.machine.holes import Constraint
 from srm.machine.language.parse import find_machine, parse
 from srm.machine.model import Machine
-from srm.machine.vocabulary import Balance, Event, Vocabulary
+from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 from tests.machines import WORDS, machines
 
 
@@ -164,14 +164,21 @@ def test_what_contradicts_the_constraint_is_unproved():
 def test_pay_that_reads_a_signal_is_unproved_rather_than_a_hole_forced_to_0():
     forbidden = small("    hit_wall // ?a * speed", "?a", vocabulary=None)
     assert forbidden.atoms == ()
-    assert forbidden.unproved[0].endswith("it reads signals, which may be any number")
+    assert forbidden.unproved[0].endswith("it reads signals without a range, which may be any number")
+
+
+def test_pay_that_reads_a_signal_with_a_range_is_forbidden_by_an_atom():
+    words = Vocabulary("w", (Event("go", ""), Event("reach_goal", "")), signals=(Signal("speed", "", 0, 2),))
+    assert lines(small("    go // ?a * speed - ?b", "?a ?b", vocabulary=words)) == ["?b >= 0", "2 * ?a <= ?b"]
 
 
 def test_loops_that_cannot_be_listed_are_unproved():
     events = [f"event{number}" for number in range(14)]
     counters = "counters\n" + "\n".join(f"    #{name} counts {name}" for name in events)
     forbidden = small("\n".join(f"    {name} // ?a" for name in events), "?a", counters=counters, vocabulary=None)
-    assert forbidden.unproved == ("not decided: 32,768 sets of events can happen at one step",)
+    assert forbidden.unproved == (
+        "not decided: more than 4,096 sets of events can happen at one step; declare which exclude each other",
+    )
 
 
 def test_a_constraint_that_cannot_be_met_says_so():

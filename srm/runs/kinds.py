@@ -58,13 +58,14 @@ EPISODE = {
     "number": NUMBER,
     "seed": NUMBER,
     "terminated": bool,
+    "solved?": bool,
     "return": NUMBER,
     "pay": NUMBER,
     "actions": list,
     "holes": EACH(NUMBER),
     "rules": EACH(LONG(NUMBER, 2)),
 }
-EPISODES = {"episodes": [EPISODE]}
+EPISODES = {"actions": EACH(MAYBE(str)), "rules": EACH(str), "episodes": [EPISODE]}
 HOLE = {"name": str, "value": NUMBER, "spread": MAYBE(NUMBER)}
 INFERRED_HOLE = HOLE | {"quantiles": LONG(NUMBER, 2), "demonstrated": NUMBER, "played": NUMBER, "exercised": bool}
 POSTERIOR = {
@@ -105,6 +106,17 @@ CONFIG = {
     "training?": SETTINGS,
     "learning?": SETTINGS,
     "inference?": dict,
+}
+
+
+CHECKPOINT_STATE = {
+    "round": int,
+    "frames": int,
+    "seconds?": NUMBER,
+    "recent?": MAYBE([LONG(NUMBER, 2)]),
+    "until?": int,
+    "requested?": bool,
+    "refined?": [str],
 }
 
 

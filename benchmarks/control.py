@@ -1,0 +1,178 @@
+"""PPO on control tasks, on their own reward: ours beside Stable-Baselines3's with the settings of its zoo.
+
+    taskset -c 1 python -m benchmarks.control -o results/control/curves.csv
+    python -m benchmarks.control --show results/control/curves.csv      a table of what was measured
+
+Three contenders take turns, seed by seed, on one core: Stable-Baselines3 with the zoo's settings, ours with the same settings, and ours
+as `srm train` begins it when no flag is given. Time is processor time, environments included, so another program on the machine slows
+all of them, not one of them. A curve has the mean return of the last hundred episodes after each rollout.
+
+The zoo's Pendulum draws its noise from a state-dependent exploration (gSDE), which ours does not have; ours normalises the observations
+and the pay of every task, the zoo's those of HalfCheetah alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from srm.domains.envs import make_envs
+from srm.rl.episodes import EpisodeBook, Recent
+from srm.rl.loop import task_pay, train
+from srm.rl.make import LearnerConfig
+from srm.rl.nn.nets import NetConfig
+from srm.rl.ppo import PpoConfig
+
+FRAMES = {"Pendulum-v1": 100_000, "LunarLander-v3": 300_000, "HalfCheetah-v5": 200_000}
+FIRST_SEED = 100
+COLUMNS = ("env", "who", "seed", "frames", "seconds", "return")
+POINTS = 12  # points of a curve that are kept
+
+# hyperparams/ppo.yml of rl-baselines3-zoo; HalfCheetah's are those of v4, LunarLander's those of v2
+ZOO: dict[str, dict[str, Any]] = {
+    "Pendulum-v1": {"n_envs": 4, "n_steps": 1024, "gae_lambda": 0.95, "gamma": 0.9, "n_epochs": 10, "ent_coef": 0.0}
+    | {"learning_rate": 1e-3, "clip_range": 0.2, "use_sde": True, "sde_sample_freq": 4},
+    "LunarLander-v3": {"n_envs": 16, "n_steps": 1024, "batch_size": 64, "gae_lambda": 0.98, "gamma": 0.999}
+    | {"n_epochs": 4, "ent_coef": 0.01},
+    "HalfCheetah-v5": {"n_envs": 1, "n_steps": 512, "batch_size": 64, "gamma": 0.98, "learning_rate": 2.0633e-05}
+    | {"ent_coef": 0.000401762, "clip_range": 0.1, "n_epochs": 20, "gae_lambda": 0.92, "max_grad_norm": 0.8}
+    | {"vf_coef": 0.58096},
+}
+OURS = {  # what we call the zoo's settings; its critic's loss is twice ours
+    "n_envs": "num_envs",
+    "n_steps": "num_steps",
+    "gae_lambda": "gae_lambda",
+    "gamma": "discount",
+    "n_epochs": "epochs",
+    "ent_coef": "entropy_weight",
+    "learning_rate": "learning_rate",
+    "clip_range": "clip_coef",
+    "max_grad_norm": "max_grad_norm",
+}
+WIDE = NetConfig(width=256, activation="relu", spread=math.exp(-2))  # HalfCheetah's networks there
+
+Point = tuple[int, float, float]  # frames, seconds, return
+
+
+def ours(env_id: str, seed: int, frames: int, config: LearnerConfig) -> Iterator[Point]:
+    config = config.settle(make_envs(env_id, 1, 0))
+    envs = make_envs(env_id, config.ppo.num_envs, seed)
+    book, recent, start = EpisodeBook(envs.count), Recent(), time.process_time()
+    for round in train(config.make(envs, seed), task_pay, frames):
+        recent.add(book.read(round.rollout))
+        yield round.frames, time.process_time() - start, recent.means()["return"]
+    envs.close()
+
+
+def zoo_config(env_id: str) -> LearnerConfig:
+    zoo = ZOO[env_id]
+    ppo = {OURS[name]: value for name, value in zoo.items() if name in OURS}
+    if "vf_coef" in zoo:
+        ppo["value_weight"] = 2 * zoo["vf_coef"]
+    ppo["minibatches"] = ppo["num_envs"] * ppo["num_steps"] // zoo.get("batch_size", 64)
+    return LearnerConfig(ppo=PpoConfig(**ppo), network=WIDE if env_id == "HalfCheetah-v5" else NetConfig())
+
+
+def sb3(env_id: str, seed: int, frames: int) -> Iterator[Point]:
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    settings = dict(ZOO[env_id])
+    vector: Any = make_vec_env(env_id, settings.pop("n_envs"), seed=seed)
+    if env_id == "HalfCheetah-v5":
+        vector = VecNormalize(vector, gamma=settings["gamma"])
+        net = {"pi": [256, 256], "vf": [256, 256]}
+        settings["policy_kwargs"] = {
+            "log_std_init": -2,
+            "ortho_init": False,
+            "activation_fn": torch.nn.ReLU,
+            "net_arch": net,
+        }
+    agent = PPO("MlpPolicy", vector, seed=seed, device="cpu", **settings)
+    start = time.process_time()
+    step = agent.n_steps * agent.n_envs
+    while agent.num_timesteps < frames:
+        agent.learn(step, reset_num_timesteps=False)
+        episodes = [episode["r"] for episode in agent.ep_info_buffer or ()]
+        yield agent.num_timesteps, time.process_time() - start, float(np.mean(episodes)) if episodes else math.nan
+    vector.close()
+
+
+CONTENDERS: dict[str, Callable[[str, int, int], Iterator[Point]]] = {
+    "SB3, zoo": sb3,
+    "ours, zoo": lambda env_id, seed, frames: ours(env_id, seed, frames, zoo_config(env_id)),
+    "ours, no flags": lambda env_id, seed, frames: ours(env_id, seed, frames, LearnerConfig()),
+}
+
+
+def measure(path: Path, envs: list[str], only: list[str], seeds: int) -> None:
+    """Appends a row for each point of each curve; curves that the file has already are left out."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = {(row["env"], row["who"], int(row["seed"])) for row in read(path)} if path.exists() else set()
+    if not known:
+        path.write_text(",".join(COLUMNS) + "\n")
+    for seed, env_id, who in product(range(FIRST_SEED, FIRST_SEED + seeds), envs, only):
+        if (env_id, who, seed) in known:
+            continue
+        points = list(CONTENDERS[who](env_id, seed, FRAMES[env_id]))
+        kept = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int))
+        with path.open("a", newline="") as file:
+            for frames, seconds, mean in (points[i] for i in kept):
+                csv.writer(file).writerow([env_id, who, seed, frames, f"{seconds:.2f}", f"{mean:.1f}"])
+        print(f"{env_id} {who} seed {seed}: {points[-1]}", flush=True)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def show(path: Path) -> None:
+    """Of each task and contender: the last point of every seed, and frames a second."""
+    rows = read(path)
+    print(
+        "| task | frames | who | return of the last hundred episodes, by seed | mean | frames/s |\n|---|--:|---|---|--:|--:|"
+    )
+    for env_id in FRAMES:
+        for who in CONTENDERS:
+            last = {row["seed"]: row for row in rows if (row["env"], row["who"]) == (env_id, who)}
+            if not last:
+                continue
+            returns = [float(row["return"]) for row in last.values()]
+            speed = sum(int(row["frames"]) for row in last.values()) / sum(
+                float(row["seconds"]) for row in last.values()
+            )
+            listed = ", ".join(f"{value:.0f}" for value in returns)
+            print(f"| {env_id} | {FRAMES[env_id]:,} | {who} | {listed} | {np.mean(returns):.0f} | {speed:,.0f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--out", type=Path, default=Path("results/control/curves.csv"))
+    parser.add_argument("--show", type=Path, metavar="CSV", help="print the table of a file and measure nothing")
+    parser.add_argument("--envs", nargs="+", choices=FRAMES, default=list(FRAMES))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
+    arguments = parser.parse_args()
+    if arguments.show is not None:
+        show(arguments.show)
+        return
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    measure(arguments.out, arguments.envs, arguments.only, arguments.seeds)
+    show(arguments.out)
+
+
+if __name__ == "__main__":
+    main()

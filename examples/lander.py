@@ -1,0 +1,73 @@
+"""Gymnasium's LunarLander, with four actions and with two engines to be throttled, in the same words.
+
+    srm demo examples.lander:TASK -n 10 -o lander.npz
+    srm learn examples.lander:TASK --machine examples/lander.srm --demos lander.npz
+
+Both need Box2D: pip install "symbolic-reward-machines[box2d]". docs/lander.md walks through this file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import srm
+
+words = srm.Vocabulary("lander")
+X, Y, VX, VY, ANGLE = range(5)  # what is observed first
+
+
+@words.event
+def land(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
+    """comes to rest"""
+    return terminated & (after[..., VX] == 0) & (after[..., VY] == 0)
+
+
+@words.event
+def crash(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
+    """hits the ground with its body, or flies out of sight"""
+    return terminated & ~land(after, terminated)
+
+
+@words.signal(low=0, high=3)
+def distance(after: np.ndarray) -> np.ndarray:
+    """from the middle of the pad, in halves of the screen; 3 is as far as it counts"""
+    return np.minimum(np.hypot(after[..., X], after[..., Y]), 3)
+
+
+@words.signal(low=0, high=5)
+def speed(after: np.ndarray) -> np.ndarray:
+    """of the lander; 5 is as fast as it counts"""
+    return np.minimum(np.hypot(after[..., VX], after[..., VY]), 5)
+
+
+@words.signal(low=0, high=3)
+def tilt(after: np.ndarray) -> np.ndarray:
+    """how far it leans, in radians; 3 is as far as it counts"""
+    return np.minimum(np.abs(after[..., ANGLE]), 3)
+
+
+for signal in (distance, speed, tilt):
+    words.change(signal)  # the signals change_distance, change_speed, change_tilt
+words.exclusive(land, crash)
+words.once(land)
+words.once(crash)
+
+
+def fly(env: Any, observation: np.ndarray) -> Any:
+    """The pilot that Gymnasium ships; it flies both kinds."""
+    from gymnasium.envs.box2d.lunar_lander import heuristic  # needs Box2D, which only whoever flies has
+
+    return heuristic(env.unwrapped, observation)
+
+
+TASK = words.task("LunarLander-v3", meaning="come to rest on the pad", expert=fly, success=land, frames=1_000_000)
+CONTINUOUS = words.task(
+    "LunarLanderContinuous-v3",
+    name="lander_continuous",
+    meaning="come to rest on the pad, with engines that can be throttled",
+    expert=fly,
+    success=land,
+    frames=1_000_000,
+)

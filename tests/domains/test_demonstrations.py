@@ -70,7 +70,7 @@ def test_ten_demonstrations_of_every_task_are_shipped_and_can_be_replayed(name: 
     ready = load(shipped(task), task)
     assert len(ready) == 10
     assert ready.env_id == task.env_id
-    assert all(trajectory.terminated and trajectory.total_reward > 0.8 for trajectory in ready.trajectories)
+    assert all(trajectory.terminated and trajectory.total_reward > 0.7 for trajectory in ready.trajectories)
     assert shipped(task).stat().st_size < 10_000
     for index in range(10):
         list(replay(ready, index))
@@ -211,6 +211,31 @@ def test_the_first_format_is_named_before_the_arrays_it_lacks(file: Path) -> Non
 def test_parts_that_do_not_fit_together(file: Path, name: str, value: object, problem: str) -> None:
     damaged = broken(file, lambda arrays: arrays.update({name: np.array(value)}), mend_digest=True)
     assert problem in refusal(damaged)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("seen", "O")],
+        [("inner", [("deep", "u1")])],
+        [("text", "U3")],
+        {"names": ["a"], "formats": ["u1"], "itemsize": 64},
+        [(f"field {number}", "u1") for number in range(1001)],
+    ],
+)
+def test_observations_with_fields_that_no_environment_has_are_refused(file: Path, fields: object) -> None:
+    def edit(arrays: dict[str, np.ndarray]) -> None:
+        arrays["observations"] = np.zeros(len(arrays["observations"]), np.dtype(fields))
+
+    assert "cannot be read as a demonstration file" in refusal(broken(file, edit, mend_digest=True))
+
+
+@pytest.mark.parametrize(("kind", "problem"), [(np.int64, "expected one number each"), (np.float32, "one number each")])
+def test_actions_of_several_numbers_are_none_of_minigrids(file: Path, kind: type, problem: str) -> None:
+    def edit(arrays: dict[str, np.ndarray]) -> None:
+        arrays["actions"] = np.stack([arrays["actions"]] * 2, axis=1).astype(kind)
+
+    assert problem in refusal(broken(file, edit, mend_digest=True))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ SLOW := $(if $(filter true,$(CI)),,-m "not slow")
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup learn test lint types pytest fuzz docs wheel lock clean
+.PHONY: help setup learn test lint types pytest fuzz chaos docs wheel lock clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,11 @@ MINUTES ?= 5
 
 fuzz: $(TESTABLE)  ## damage files of every kind for MINUTES=n on every core; what fails is kept in build/fuzz
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
+
+KILLS ?= 100
+
+chaos: $(TESTABLE)  ## end commands KILLS=n times at random moments and go on with each; what fails is kept in build/chaos
+	$(BIN)/python -m tests.chaos.run --kills $(KILLS)
 
 docs: $(TESTABLE)  ## build the site of docs/ in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

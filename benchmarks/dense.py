@@ -6,20 +6,26 @@ likelihood makes of their demonstrations.
 A step pays the speed after it (forward), what pushing and braking take (effort, at most 0) and 1 (alive). The faster it runs, the
 likelier it falls, and then the episode is over; and it loses speed by itself. So forward trades off against alive, and against effort.
 A *soft* expert takes actions with probability exp(advantage), as the maximum-entropy model has it; a *best* one those that earn most.
+
+    python -m benchmarks.dense --problems 60
+
+A method is a likelihood, and behind a slash the number of policies that play: `averages/1` has random play alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
 
 import numpy as np
+import tyro
 
 from srm.domains.words import WordReader, WrittenVocabulary
 from srm.infer.posterior.evidence import Play
 from srm.infer.posterior.infer import infer
+from srm.infer.posterior.near import HABIT, SLIPS, NearestStep
 from srm.infer.posterior.prior import Floats
 from srm.infer.posterior.sample import PosteriorConfig
 from srm.machine.language.parse import parse
@@ -47,7 +53,6 @@ start running
     always  // ?forward * forward + ?effort * effort + ?alive * alive
 """
 SPACES = np.array([2.5, 5.0, 5.0])
-SCALES = 1 / SPACES  # weights times these are of one size
 
 
 @cache
@@ -143,7 +148,19 @@ class DenseProblem:
         weights = rng.uniform(0, SPACES)
         demonstrated = play(policy_for(weights, expert), demonstrations, rng)
         uniform = np.full((STEPS, SPEEDS, ACTIONS), 1 / ACTIONS)
-        return DenseProblem(weights, demonstrated, (as_play(uniform, demonstrated, rng),))
+        near = [mixed(demonstrated, np.full(ACTIONS, share / ACTIONS)) for share in SLIPS]
+        near += [mixed(demonstrated, HABIT * habit) for habit in np.eye(ACTIONS)]
+        return DenseProblem(
+            weights, demonstrated, tuple(as_play(policy, demonstrated, rng) for policy in (uniform, *near))
+        )
+
+
+def mixed(demonstrated: Rollout, slips: Floats) -> Floats:
+    """[T, S, A] of who does what was demonstrated at the nearest speed, and slips into each action with these chances [A]."""
+    chosen = NearestStep(demonstrated)(np.arange(SPEEDS, dtype=np.float32)[:, None])
+    policy = np.tile(slips, (SPEEDS, 1))
+    policy[np.arange(SPEEDS), chosen] += 1 - slips.sum()
+    return np.broadcast_to(policy, (STEPS, SPEEDS, ACTIONS))
 
 
 def as_play(policy: Floats, demonstrated: Rollout, rng: np.random.Generator) -> Play:
@@ -157,60 +174,65 @@ def log_prob(policy: Floats, rollout: Rollout) -> np.ndarray:
         return np.log(policy[np.arange(STEPS)[:, None], speed, rollout.actions])
 
 
-def recover(method: str, problem: DenseProblem, expert: Expert, seed: int) -> dict[str, Any]:
-    name, _, temper = method.partition(":")
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """What one posterior says of one problem's weights. Each is measured by its space, and directions have length 1; [H] each."""
+
+    covers: np.ndarray
+    width: np.ndarray
+    values_covered: np.ndarray
+    regret: float  # what the best policy earns more than the best for the weights that pay
+    best: float
+
+
+def recover(method: str, problem: DenseProblem, seed: int) -> Direction:
+    name, _, count = method.partition("/")
     config = PosteriorConfig(likelihood=cast(Any, name), ensembles=2, walkers=24, first_look=80, sweeps=400)
-    if temper:
-        config = replace(config, temper=float(temper))
-    posterior = infer(
-        machine(), None, reader(), problem.demonstrated, list(problem.plays), config, seed=seed, allow_farming=True
-    )
-    x = posterior.draws.assignments * SCALES
-    truth = problem.weights * SCALES
+    plays = list(problem.plays[: int(count)] if count else problem.plays)
+    posterior = infer(machine(), None, reader(), problem.demonstrated, plays, config, seed=seed)
+    x, truth = posterior.draws.assignments / SPACES, problem.weights / SPACES
     low, high = np.quantile(x / np.linalg.norm(x, axis=1, keepdims=True), (0.05, 0.95), axis=0)
     direction = truth / np.linalg.norm(truth)
+    least, most = np.quantile(x, (0.05, 0.95), axis=0)
     best = earned(policy_for(problem.weights, "best"), problem.weights)
-
-    def regret(point: Floats) -> float:
-        return best - earned(policy_for(point, "best"), problem.weights)
-
-    value_low, value_high = np.quantile(x, (0.05, 0.95), axis=0)
-    return {
-        "covers": (value_low <= truth) & (truth <= value_high),
-        "direction": (low <= direction) & (direction <= high),
-        "width": high - low,
-        "error": np.abs((x / np.linalg.norm(x, axis=1, keepdims=True)).mean(axis=0) - direction),
-        "mean": regret(posterior.draws.assignments.mean(axis=0)),
-        "peak": regret(posterior.point),
-        "best": best,
-        "converged": posterior.converged,
-    }
+    return Direction(
+        (low <= direction) & (direction <= high),
+        high - low,
+        (least <= truth) & (truth <= most),
+        best - earned(policy_for(posterior.point, "best"), problem.weights),
+        best,
+    )
 
 
-def measure(
-    methods: Sequence[str], experts: Sequence[Expert], demonstrations: Sequence[int], problems: int, seed: int
-) -> Iterable[str]:
-    """A table's rows."""
-    yield "| expert | likelihood | M | values covered | directions covered | width of directions | error | regret: mean | peak | converged |"
-    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-    for expert in experts:
-        for count in demonstrations:
-            drawn = [DenseProblem.draw(stream(seed, f"problem {i}"), expert, count) for i in range(problems)]
-            for method in methods:
-                rows = [recover(method, problem, expert, seed + i) for i, problem in enumerate(drawn)]
+@dataclass(frozen=True)
+class Dense:
+    """How well each likelihood finds weights that are known."""
 
-                def mean(key: str, rows: list[dict[str, Any]] = rows) -> float:
-                    return float(np.mean([row[key] for row in rows]))
+    methods: tuple[str, ...] = ("averages", "averages/1", "both/1", "totals/1", "steps/1")
+    experts: tuple[Expert, ...] = ("best", "soft")
+    demonstrations: tuple[int, ...] = (1, 10)
+    problems: int = 60
+    seed: int = 0
 
-                best = mean("best")
-                yield (
-                    f"| {expert} | {method} | {count} | {mean('covers'):.3f} | {mean('direction'):.3f} | {mean('width'):.2f} | "
-                    f"{mean('error'):.2f} | {mean('mean') / best:.4f} | {mean('peak') / best:.4f} | {mean('converged'):.2f} |"
-                )
+    def table(self) -> Iterable[str]:
+        yield "| expert | M | likelihood | values covered | directions covered | width | regret |"
+        yield "|---|--:|---|--:|--:|--:|--:|"
+        for expert in self.experts:
+            for count in self.demonstrations:
+                drawn = [DenseProblem.draw(stream(self.seed, f"{i}"), expert, count) for i in range(self.problems)]
+                for method in self.methods:
+                    listed = [recover(method, problem, self.seed + i) for i, problem in enumerate(drawn)]
+                    yield f"| {expert} | {count} | {method} | {row(listed)} |"
+
+
+def row(listed: Sequence[Direction]) -> str:
+    covers, width, values = (
+        np.mean([getattr(r, name) for r in listed]) for name in ("covers", "width", "values_covered")
+    )
+    regret = sum(r.regret for r in listed) / sum(r.best for r in listed)
+    return f"{values:.3f} | {covers:.3f} | {width:.2f} | {regret:.4f}"
 
 
 if __name__ == "__main__":
-    import sys
-
-    for line in measure(sys.argv[2:], ("soft", "best"), (1, 10), int(sys.argv[1]), 0):
+    for line in tyro.cli(Dense).table():
         print(line, flush=True)

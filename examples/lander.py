@@ -15,7 +15,7 @@ import numpy as np
 import srm
 
 words = srm.Vocabulary("lander")
-X, Y, VX, VY, ANGLE, _, LEFT_LEG, RIGHT_LEG = range(8)  # what is observed
+X, Y, VX, VY, ANGLE = range(5)  # what is observed first
 
 
 @words.event
@@ -30,31 +30,26 @@ def crash(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
     return terminated & ~land(after, terminated)
 
 
-@words.event
-def touch(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """a leg touches the ground"""
-    legs = after[..., LEFT_LEG : RIGHT_LEG + 1] > before[..., LEFT_LEG : RIGHT_LEG + 1]
-    return legs.any(axis=-1)
-
-
-@words.signal(low=0)
+@words.signal(low=0, high=3)
 def distance(after: np.ndarray) -> np.ndarray:
-    """from the middle of the pad"""
-    return np.hypot(after[..., X], after[..., Y])
+    """from the middle of the pad, in halves of the screen; 3 is as far as it counts"""
+    return np.minimum(np.hypot(after[..., X], after[..., Y]), 3)
 
 
-@words.signal(low=0)
+@words.signal(low=0, high=5)
 def speed(after: np.ndarray) -> np.ndarray:
-    """of the lander"""
-    return np.hypot(after[..., VX], after[..., VY])
+    """of the lander; 5 is as fast as it counts"""
+    return np.minimum(np.hypot(after[..., VX], after[..., VY]), 5)
 
 
-@words.signal(low=0)
+@words.signal(low=0, high=3)
 def tilt(after: np.ndarray) -> np.ndarray:
-    """how far it leans"""
-    return np.abs(after[..., ANGLE])
+    """how far it leans, in radians; 3 is as far as it counts"""
+    return np.minimum(np.abs(after[..., ANGLE]), 3)
 
 
+for signal in (distance, speed, tilt):
+    words.change(signal)  # the signals change_distance, change_speed, change_tilt
 words.exclusive(land, crash)
 words.once(land)
 words.once(crash)

@@ -17,6 +17,7 @@ MODULE_OF = {  # extra -> what it lets one import
     "arviz": "arviz",
     "sb3": "stable_baselines3",
     "envpool": "envpool",
+    "studio": "uvicorn",
     "box2d": "Box2D",
     "mujoco": "mujoco",
 }

@@ -81,6 +81,9 @@ VERBS = {
         {"--on ray": "ray"},
     ),
     "report": Verb("srm.cli.report", "WriteReport", "write the page of a run, or one that compares runs"),
+    "studio": Verb(
+        "srm.cli.studio", "OpenStudio", "open a page where you play, compare, edit and watch", {"it": "studio"}
+    ),
     "trace": Verb("srm.cli.trace", "ShowTrace", "print step by step what a machine pays for demonstrations, and why"),
 }
 

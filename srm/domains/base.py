@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from srm.domains.cells import Cells
+    from srm.domains.controls import Controls
     from srm.domains.envs import Envs
     from srm.domains.scenes import Scene
     from srm.domains.states import StateKeys
@@ -91,6 +92,7 @@ class Task:
     envs: Callable[[str, int, int], Envs] = _envs  # (environment, how many, seed), to train in
     environment: Callable[[str], gymnasium.Env] = _environment  # one, to record and replay in
     success: Callable[[Trajectory], bool] | None = None  # None: see `srm.evaluate.success`
+    controls: Controls | None = None  # how a person plays it; None: as its domain or its environment says
 
     def solved(self, trajectory: Trajectory) -> bool:
         """Whether an episode counts as a success, where no machine is known."""
@@ -163,6 +165,7 @@ class Domain:
     map: Callable[[gymnasium.Env], RenderableType] | None = None  # the whole env, for the terminal
     look: Callable[[gymnasium.Env], Scene] | None = None  # the environment as it stands, for replays
     look_through: Callable[[Observations], Scene] | None = None  # the same of an observation alone
+    controls: Controls | None = None  # how a person plays its environments
 
     # Its demonstrations
     demonstrations: Path | None = None  # the folder of those that ship, TASK.npz

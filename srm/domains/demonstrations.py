@@ -134,7 +134,11 @@ def refuse_misfit(demos: Demonstrations, envs: Envs) -> None:
 
 
 def save(demonstrations: Demonstrations, path: Path) -> None:
-    """Writes the file as a whole or not at all."""
+    """Writes the file as a whole or not at all. What `load` would refuse is not written."""
+    try:
+        _check_ranges(demonstrations)
+    except ValueError as error:
+        raise DemonstrationError(f"{path}: not written: {error}; mend the episode, or leave it out") from error
     episodes = demonstrations.trajectories
     about = {name: getattr(demonstrations, name) for name in _ABOUT}
     arrays = {

@@ -115,23 +115,24 @@ def trace(machine: Machine, event_reader: EventReader, trajectory: Trajectory, v
     walk, steps = Walk(machine, vocabulary, values), []
     for step, (happened,) in enumerate(happenings(events, vocabulary)):
         signals = signals_at(events, vocabulary, step, 0)
-        steps.append(_step(walk, step, _plain_action(trajectory.actions[step]), happened, signals))
+        steps.append(trace_step(walk, step, plain_action(trajectory.actions[step]), happened, signals))
         for repayment in steps[-1].repaid:
             steps[repayment.step] = replace(steps[repayment.step], kept=repayment.now, repaid_at=step)
     return Trace(tuple(steps), trajectory.terminated, sum(step.value for step in steps), trajectory.total_reward)
 
 
-def _plain_action(action: Any) -> int | tuple[float, ...]:
+def plain_action(action: Any) -> int | tuple[float, ...]:
     return tuple(action.tolist()) if action.shape else int(action)
 
 
-def _step(
+def trace_step(
     walk: Walk,
     step: int,
     action: int | tuple[float, ...],
     happened: Mapping[str, Attributes],
     signals: Signals,
 ) -> TracedStep:
+    """One step of a walk, which it moves on."""
     then = copy(walk)  # where the machine stood before the step
     then.counts, then.pay = dict(walk.counts), list(walk.pay)
     judgement = walk.step(happened, signals, f"step {step}")

@@ -53,12 +53,17 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Signal:
-    """A real number known at every step, such as a position or a speed. It never leaves `low`..`high`; None: no bound is known."""
+    """A real number known at every step, such as a position or a speed. It never leaves `low`..`high`; None: no bound is known.
+
+    `change_of` names a signal of which this is the change in a step: however long an episode lasts, changes add up to no more than the range of
+    that signal is wide.
+    """
 
     name: str
     meaning: str
     low: float | None = None
     high: float | None = None
+    change_of: str | None = None
 
     def __post_init__(self) -> None:
         bounds = [bound for bound in (self.low, self.high) if bound is not None]
@@ -102,6 +107,11 @@ class Vocabulary:
             twice = {name for name in names if names.count(name) > 1}
             if twice:
                 raise MachineError(f"words {self.name}: {kind} {min(twice)} is listed twice")
+        for signal in self.signals:
+            if signal.change_of is not None and signal.change_of not in self.signal_index:
+                raise MachineError(
+                    f"words {self.name}: {signal.name} is the change of {signal.change_of}, which is not a signal"
+                )
         for event in self.events:
             for attribute in event.attributes:
                 if attribute not in self.attribute_index:
@@ -131,6 +141,11 @@ class Vocabulary:
     @property
     def acts(self) -> tuple[str, ...]:
         return tuple(event.name for event in self.events if event.act)
+
+    def width(self, name: str) -> float | None:
+        """How far the changes of a signal can add up to, if it has a range."""
+        signal = self.signals[self.signal_index[name]]
+        return None if signal.low is None or signal.high is None else signal.high - signal.low
 
     @cached_property
     def groups(self) -> tuple[frozenset[str], ...]:

@@ -24,12 +24,16 @@ def evidence_text(summary: Summary, where: str = "") -> str:
     return (
         f"{summary.machine} under {held}, from {summary.demonstrations} demonstrations "
         f"({summary.demonstrated_steps} steps){where and f' in {where}'} and {summary.played_steps:,} steps of play"
+        f"{f', and {summary.answers} answers about pairs of episodes' if summary.answers else ''}"
     )
 
 
 def known_of(summary: Summary) -> Iterator[str]:
     """A table of what is known of each hole, and what there is to say of the constraint."""
     yield from _table([_row(hole) for hole in summary.holes])
+    if summary.ratios:
+        listed = ", ".join(f"?{ratio.name} {ratio.low:.3g} to {ratio.high:.3g}" for ratio in summary.ratios)
+        yield f"\nrelative to ?{summary.ratios[0].of}, 90 %: {listed}"
     yield from _about_constraint(summary)
 
 

@@ -11,7 +11,7 @@
         env_id, seed (-1: not known)                  terminated  False: time ran out        solved
         return     the task's reward in all           pay      the machine's, hindsight included
         actions    [T], or [T] lists of several       rewards  [step, task reward] where there was any
-        trace      what the machine said, of the steps at which anything happened (`_step_json`)
+        trace      what the machine said, of the steps at which anything happened (`step_json`)
         counters   [step, {counter: count before the step}], where one differs from the step before
         signals    [T] of {signal: number}; left out where the vocabulary has none
         holes      {hole: amount}, and                rules    {label: [times fired, amount]}; both add up to `pay`
@@ -57,17 +57,17 @@ class Episode:
 
 
 def record_episodes(
-    task: Task, machine: Machine, demonstrations: Demonstrations, act: Act, count: int = 10, seed: int = 0
+    task: Task, machine: Machine, demonstrations: Demonstrations, act: Act | None, count: int = 10, seed: int = 0
 ) -> dict[str, Any]:
-    """All demonstrations, then `count` episodes of a policy in the task's environment. The machine is a concrete one."""
-    episodes = [*_demonstrated(task, demonstrations), *_played(task, act, count, seed)]
+    """All demonstrations, then `count` episodes of a policy in the task's environment, if it can act there. The machine is a concrete one."""
+    episodes = [*_demonstrated(task, demonstrations), *(() if act is None else _played(task, act, count, seed))]
     values, room = machine.values(), MOST_PICTURES
     records = []
     for episode in episodes:
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
         moments, room = _within(episode.moments, room)
         known = {"solved": solved(task, episode.trajectory, machine)}
-        records.append(_episode_json(machine, episode, traced) | known | tell(moments))
+        records.append(episode_json(machine, episode, traced) | known | tell(moments))
     actions = sorted({action for record in records for action in record["actions"] if isinstance(action, int)})
     return {
         "format": FORMAT,
@@ -86,13 +86,20 @@ def record_episodes(
 
 def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episode]:
     for index, trajectory in enumerate(demonstrations.trajectories):
+        moments = moments_of(task, demonstrations, index)
         seed = demonstrations.seeds[index]
-        moments = _replayed(task, demonstrations, index) if seed != UNKNOWN_SEED else None
-        if moments is None:
-            domain = domain_of(task.vocabulary)
-            glance = None if domain is None else domain.look_through
-            moments = [None if glance is None else glance(observation) for observation in trajectory.observations]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
+
+
+def moments_of(task: Task, demonstrations: Demonstrations, index: int) -> Sequence[Scene | None]:
+    """What an episode looked like, T + 1 moments: replayed in its environment, or as its observations alone show it."""
+    moments = _replayed(task, demonstrations, index) if demonstrations.seeds[index] != UNKNOWN_SEED else None
+    if moments is not None:
+        return moments
+    domain = domain_of(task.vocabulary)
+    glance = None if domain is None else domain.look_through
+    observations = demonstrations.trajectories[index].observations
+    return [None if glance is None else glance(observation) for observation in observations]
 
 
 def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Scene | None] | None:
@@ -129,7 +136,8 @@ def _within(moments: Sequence[Scene | None], room: int) -> tuple[Sequence[Scene 
 # As plain data
 
 
-def _episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str, Any]:
+def episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str, Any]:
+    """All but its scenes. The machine is a concrete one."""
     trajectory, sums = episode.trajectory, total(machine, machine.values(), [traced])
     record = {
         "kind": episode.kind,
@@ -141,7 +149,7 @@ def _episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str
         "pay": _short(traced.pay),
         "actions": [_plain_action(action) for action in trajectory.actions.tolist()],
         "rewards": [[step, _short(reward)] for step, reward in enumerate(trajectory.task_reward.tolist()) if reward],
-        "trace": [_step_json(step) for step in traced.steps if step.happened or not step.is_idle],
+        "trace": [step_json(step) for step in traced.steps if step.happened or not step.is_idle],
         "counters": list(_counters(traced)),
         "holes": {row.hole or "": _short(row.amount) for row in sums.holes if row.paid},
         "rules": {row.rule: [row.fired, _short(row.amount)] for row in sums.rules if row.fired},
@@ -151,7 +159,7 @@ def _episode_json(machine: Machine, episode: Episode, traced: Trace) -> dict[str
     return record
 
 
-def _step_json(step: TracedStep) -> dict[str, Any]:
+def step_json(step: TracedStep) -> dict[str, Any]:
     """One step; what does not apply is left out."""
     record: dict[str, Any] = {
         "step": step.step,

@@ -24,6 +24,7 @@ import tyro
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.info import task_of
+from srm.domains.preferences import Preferences, play_again, read_preferences
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, OWN, find_task, short_name
 from srm.errors import MachineError, SettingError, TaskError, near
 from srm.infer.posterior.evidence import Play
@@ -76,6 +77,8 @@ class Inference:
     """use only the first so many demonstrations"""
     play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """let the policy of this run play too, beside random play: what it does and demonstrators do not is evidence; may be repeated"""
+    preferences: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """answers about pairs of episodes, as the studio writes them: evidence too"""
     frames: int = RANDOM_FRAMES
     """steps of random play, and of each --play; where nearly every step may pay, fewer of them are read"""
     seed: int = 0
@@ -97,6 +100,7 @@ class Inputs:
     machine: Machine  # with its holes open
     constraint: Constraint | None
     demonstrations: Demonstrations
+    preferences: Preferences | None = None
 
 
 def read_inputs(settings: Inference) -> Inputs:
@@ -109,7 +113,8 @@ def read_inputs(settings: Inference) -> Inputs:
     for folder in settings.play:
         policy_file(folder)  # refused if there is none
     constraint = None if settings.constraint == NO_CONSTRAINT else machine.constraint(settings.constraint)
-    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count))
+    answers = None if settings.preferences is None else read_preferences(settings.preferences, task)
+    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count), answers)
 
 
 def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
@@ -171,7 +176,7 @@ def _task_of(settings: Inference) -> Task:
 
 
 def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
-    demonstrated = inputs.demonstrations.as_rollout()
+    demonstrated, answers = inputs.demonstrations.as_rollout(), inputs.preferences
     plays = [
         *first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames),
         *_policy_plays(settings, inputs, demonstrated),
@@ -185,6 +190,7 @@ def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
         settings.posterior,
         seed=settings.seed,
         allow_farming=settings.allow_farming,
+        compared=None if answers is None else (answers, play_again(answers, inputs.task)),
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +14,15 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
+from srm.domains.registry import MODULES, domain_named
 from srm.domains.tasks import find_task
-from srm.errors import SettingError
+from srm.errors import SettingError, TaskError, near
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play
 from srm.infer.propose.propose import Proposal, propose_machine
 from srm.infer.propose.reading import read_demonstrations
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
+from srm.runs.folder import policy_file
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Demonstrations
 
@@ -33,6 +35,8 @@ class Proposing:
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = ""
     """a task or one of its environments, as `srm tasks` lists them, or your own as PACKAGE.MODULE:NAME"""
+    words: str | None = None
+    """in place of a task: the vocabulary to read the demonstrations of --demos in; minigrid, or PACKAGE.MODULE:NAME"""
     demos: Path | None = None
     """file of demonstrations; those that ship with the package unless given"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
@@ -49,14 +53,39 @@ class Proposing:
         ZERO_OR_MORE.refuse_outside(self, "--", "seed")
 
 
-def propose(settings: Proposing) -> Proposal:
-    """The proposal that the flags ask for."""
-    if not settings.task:
-        raise SettingError("name the task to propose a machine for (`srm tasks` lists them)")
-    task = find_task(settings.task)
-    return propose_for(
-        task, demos.choose(task, settings.demos, settings.count), settings.play, settings.seed, settings.frames
-    )
+@dataclass(frozen=True, eq=False)
+class ProposalInputs:
+    """What the flags name, read."""
+
+    task: Task
+    demonstrations: Demonstrations
+
+
+def read_inputs(settings: Proposing) -> ProposalInputs:
+    if bool(settings.task) == (settings.words is not None):
+        raise SettingError(
+            "name the task to propose a machine for (`srm tasks` lists them), or --words W and --demos FILE"
+        )
+    for folder in settings.play:
+        policy_file(folder)  # refused if there is none
+    task = find_task(settings.task) if settings.task else _task_in_words(settings.words or "", settings.demos)
+    return ProposalInputs(task, demos.choose(task, settings.demos, settings.count))
+
+
+def _task_in_words(words: str, path: Path | None) -> Task:
+    """The task of a file in the words of a vocabulary: one that ships, or any environment that the vocabulary can be read in."""
+    if ":" in words:
+        return find_task(words)
+    domain = domain_named(words)
+    if domain is None:
+        raise TaskError(
+            f"there is no vocabulary {words}{near(words, MODULES)}; one of your own is named PACKAGE.MODULE:NAME"
+        )
+    if path is None:
+        raise SettingError(f"--words {words}: name the demonstrations to read in these words (--demos FILE)")
+    shows = demos.load(path)
+    known = next((task for task in domain.tasks if task.name == shows.task), None)
+    return known or replace(domain.tasks[0], name=shows.task, env_id=shows.env_id, machines=())
 
 
 def propose_for(

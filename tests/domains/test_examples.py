@@ -94,7 +94,7 @@ def test_a_lander_either_lands_or_crashes_at_the_end(name: str) -> None:
         last = [
             task.vocabulary.events[kind].name
             for kind, step, number in zip(events.event, events.step, events.env, strict=True)
-            if step == demos.trajectories[number].steps - 1 and task.vocabulary.events[kind].name != "touch"
+            if step == demos.trajectories[number].steps - 1
         ]
         assert last == [event] * 3
     env.close()

@@ -39,7 +39,7 @@ def test_a_task_has_several_names(name: str, family: str, env_id: str) -> None:
 
 def test_every_environment_has_a_name_of_its_own() -> None:
     ids = [env_id for family in ENVIRONMENTS.values() for env_id in family]
-    assert len({short_name(env_id) for env_id in ids}) == len(ids) == 23
+    assert len({short_name(env_id) for env_id in ids}) == len(ids) == 26
     assert all(find_task(short_name(env_id)).env_id == env_id for env_id in ids)
 
 

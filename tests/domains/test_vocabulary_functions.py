@@ -32,11 +32,14 @@ def test_memory_is_the_same_for_a_rollout_in_one_piece_and_in_two() -> None:
     words = climber()
     words.running_max("height")
     words.steps_since("fall")
+    words.change("height")
     heights, over = [0, 4, 3, 1, 2, 2, 5, 1], [0, 0, 1, 0, 0, 0, 0]
     reader = words.reader()
     whole = reader.read(rollout_of(heights, over)).signals
     assert whole[:, 0, 1].tolist() == [4, 4, 4, 2, 2, 5, 5]
     assert whole[:, 0, 2].tolist() == [1, 0, 0, 1, 2, 3, 0]
+    assert whole[:, 0, 3].tolist() == [0, -1, -2, 0, 0, 3, -4]
+    assert (words.vocabulary.signals[3].low, words.vocabulary.signals[3].high) == (-9, 9)
     for cut in range(1, 7):
         first, memory = reader.read_on(rollout_of(heights[: cut + 1], over[:cut]), reader.begin(1))
         second, _ = reader.read_on(rollout_of(heights[cut:], over[cut:]), memory)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srm.domains.base import Domain, Task
+from srm.domains.controls import Controls
 from srm.domains.minigrid.tasks import ENVIRONMENTS, PREFIX, TASKS
-from srm.domains.minigrid.vocabulary import ACTIONS, MINIGRID_WORDS
+from srm.domains.minigrid.vocabulary import ACTIONS, DONE, DROP, FORWARD, LEFT, MINIGRID_WORDS, PICKUP, RIGHT, TOGGLE
 
 if TYPE_CHECKING:
     import gymnasium
@@ -120,6 +121,20 @@ def _record_with(task: Task, count: int, seed: int, *, habit: str | None, noise:
     return record_with(task, count, seed, habit=habit, noise=noise)
 
 
+# As in MiniGrid's own manual control, but for letters where that has keys that browsers use themselves.
+CONTROLS = Controls(
+    {
+        ("ArrowLeft",): LEFT,
+        ("ArrowRight",): RIGHT,
+        ("ArrowUp",): FORWARD,
+        (" ",): TOGGLE,
+        ("p",): PICKUP,
+        ("d",): DROP,
+        ("Enter",): DONE,
+    },
+    noop=DONE,
+)
+
 DOMAIN = Domain(
     title="MiniGrid",
     vocabulary=MINIGRID_WORDS,
@@ -141,6 +156,7 @@ DOMAIN = Domain(
     map=_map,
     look=_look,
     look_through=_look_through,
+    controls=CONTROLS,
     demonstrations=Path(__file__).parent / "demonstrations",
     check=_check,
     reckon_poses=_reckon_poses,

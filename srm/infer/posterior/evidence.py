@@ -10,6 +10,7 @@ them together as much as the demonstrations: the evidence is M demonstrations, h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.infer.posterior.prior import Floats
 from srm.trajectory import Rollout, first_columns
+
+if TYPE_CHECKING:
+    from srm.infer.posterior.preferences import ComparedEpisodes
 
 FLOOR = -2.0  # of log pi: where a policy has given an action up, it alone would explain every demonstration of it
 MOST_ENTRIES = 1000  # of one policy's play
@@ -137,6 +141,7 @@ class Evidence:
     demonstrated_log_probs: tuple[np.ndarray, ...]  # R of [T, M]
     plays: tuple[EvidenceSide, ...]  # R
     log_probs: tuple[np.ndarray, ...]  # R of [T, B]
+    compared: ComparedEpisodes | None = None  # answers about pairs of episodes
 
     @staticmethod
     def of(
@@ -170,7 +175,9 @@ class Evidence:
 
     @property
     def sides(self) -> tuple[EvidenceSide, ...]:
-        return (self.demonstrations, *self.plays)
+        """Demonstrations, play, and last the episodes that were compared, if any were."""
+        compared = () if self.compared is None else (self.compared.side,)
+        return (self.demonstrations, *self.plays, *compared)
 
 
 def _bounded(

@@ -10,19 +10,21 @@ hacked that way (`allow_farming` leaves these atoms out).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from srm.domains.base import EventReader, Task
 from srm.domains.envs import Envs, gather
+from srm.domains.preferences import ActionsFromSeed, Preferences
 from srm.domains.terms import longest_episode
 from srm.errors import AssignmentError
 from srm.evaluate.program import Program
 from srm.infer.posterior.evidence import Evidence, Play
-from srm.infer.posterior.near import ENVS, NOISE, noisy_play
+from srm.infer.posterior.near import near_plays
 from srm.infer.posterior.peak import paying_point
+from srm.infer.posterior.preferences import ComparedEpisodes
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.record import HoleSummary, PressedAtom
 from srm.infer.posterior.sample import Density, Draws, InferenceTarget, PosteriorConfig, draw
@@ -33,9 +35,11 @@ from srm.machine.checks.check import Forbidden, forbid_farming, with_atoms
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.seeding import stream
-from srm.trajectory import Rollout
+from srm.trajectory import Rollout, Trajectory
 
+Compared = tuple[Preferences, dict[ActionsFromSeed, Trajectory]]
 PRIOR_DRAWS = (8, 128)  # ensembles and walkers
+ENVS = 16  # of random play: few, so that episodes come to their ends
 RANDOM_FRAMES = 10_240  # of uniform random play: enough for every event that random play meets at all
 
 
@@ -55,6 +59,7 @@ class Posterior:
     demonstrations: int
     demonstrated_steps: int
     played_steps: int
+    answers: int = 0  # about pairs of episodes
 
     @property
     def converged(self) -> bool:
@@ -89,22 +94,21 @@ def infer(
     *,
     seed: int = 0,
     allow_farming: bool = False,
+    compared: Compared | None = None,
 ) -> Posterior:
-    """The posterior over the holes of `machine`, whatever values it has for them."""
+    """The posterior over the holes of `machine`, whatever values it has for them; `compared` are answers, and the episodes they are about."""
     config, machine = config or PosteriorConfig(), machine.opened()
     if not machine.holes:
         raise AssignmentError(f"machine {machine.name} has no holes to infer")
     forbidden = Forbidden()
     if not allow_farming:
         constraint, forbidden = unfarmable(machine, constraint, event_reader)
-    config = config.resolved(machine)
+    config, program = config.resolved(machine), Program(machine, event_reader.vocabulary)
     evidence = Evidence.of(
-        Program(machine, event_reader.vocabulary),
-        event_reader,
-        demonstrated,
-        tuple(plays),
-        by_episode=config.likelihood == "averages",
+        program, event_reader, demonstrated, tuple(plays), by_episode=config.likelihood == "averages"
     )
+    if compared is not None:
+        evidence = replace(evidence, compared=ComparedEpisodes.of(program, event_reader, *compared))
     target = InferenceTarget(machine, constraint, forbidden, Prior.of(machine, constraint), Density(evidence, config))
     draws = draw(target.prior, target.density, config, stream(seed, "posterior"))
     return assemble(target, draws, paying_point(target, draws, stream(seed, "peak")), seed)
@@ -126,6 +130,7 @@ def assemble(target: InferenceTarget, draws: Draws, at: Floats, seed: int) -> Po
         evidence.demonstrations.valid.shape[1],
         evidence.demonstrations.steps,
         sum(side.steps for side in evidence.plays),
+        0 if evidence.compared is None else len(evidence.compared.answer),
     )
 
 
@@ -143,12 +148,11 @@ def first_plays(
     if config.resolved(machine).likelihood != "averages":
         return [random_play(task, demonstrated, seed, frames)]
     whole = max(frames, ENVS * (longest_episode(task.env_id) or 0))  # so that every env ends an episode
-    near = [noisy_play(task, demonstrated, noise, seed, whole // ENVS) for noise in NOISE]
-    return [random_play(task, demonstrated, seed, whole), *near]
+    return [random_play(task, demonstrated, seed, whole), *near_plays(task, demonstrated, seed, whole // ENVS)]
 
 
 def random_play(task: Task, demonstrated: Rollout, seed: int, frames: int = RANDOM_FRAMES) -> Play:
-    """What somebody does who draws every action at random: in sixteen environments, so that episodes come to their ends."""
+    """What somebody does who draws every action at random."""
     envs = task.make_envs(ENVS, seed)
     try:
         return uniform_play(envs, demonstrated, stream(seed, "random play"), max(1, frames // envs.count))

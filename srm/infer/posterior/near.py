@@ -3,22 +3,27 @@
     N demonstrated steps   F numbers of an observation   B envs
 
 Random play is a weak rival: nearly any weights let demonstrators out-earn it. Whoever does nearly what they do, and somewhat worse, says
-more: what the slips cost must cost something. Nothing is trained for it; the nearest demonstrated observation decides.
+more. One slips into random actions, which costs what care is worth; another has a habit and slips into the same action again and again,
+which costs what that action costs. Nothing is trained for it: the nearest demonstrated observation decides.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from srm.domains.base import Task
-from srm.domains.envs import gather
+from srm.domains.envs import Envs, gather
 from srm.infer.posterior.evidence import Play
 from srm.seeding import stream
-from srm.trajectory import Observations, Rollout, plain_arrays
+from srm.trajectory import Actions, Observations, Rollout, plain_arrays
 
-NOISE = (0.1, 0.3)  # shares of the actions that are random; `python -m benchmarks.dense` compares
-ENVS = 16
+SLIPS = (0.1, 0.3)  # shares of the actions that are random; `python -m benchmarks.dense` compares
+HABIT = 0.2  # the share of one habitual action
+MOST_HABITS = 4
+ENVS = 8
 
 
 class NearestStep:
@@ -31,8 +36,8 @@ class NearestStep:
         self._actions = demonstrated.actions[demonstrated.valid]
         self._tree = cKDTree(seen / self._scale)
 
-    def __call__(self, observations: Observations) -> np.ndarray:
-        """[B] of observations [B, ...]."""
+    def __call__(self, observations: Observations) -> Actions:
+        """[B, ...] of observations [B, ...]."""
         _, nearest = self._tree.query(_numbers(observations) / self._scale)
         return self._actions[nearest]
 
@@ -43,22 +48,42 @@ def _numbers(observations: Observations) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
-def noisy_play(task: Task, demonstrated: Rollout, noise: float, seed: int, steps: int) -> Play:
-    """Play by the nearest demonstrated step, of whose actions the share `noise` is random. It is for averages, which read no
-    log-probabilities."""
-    act, rng = NearestStep(demonstrated), stream(seed, f"noise {noise}")
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """How often somebody does something else, and what: any action if none is given."""
+
+    share: float
+    action: Actions | None = None  # [...]
+
+    def mixed(self, actions: Actions, envs: Envs, rng: np.random.Generator) -> Actions:
+        slips = rng.random(len(actions)) < self.share
+        others = envs.action_space.draw(rng, len(actions)) if self.action is None else self.action
+        mixed = actions.copy()
+        mixed[slips] = np.broadcast_to(others, actions.shape)[slips]
+        return mixed
+
+
+def near_plays(task: Task, demonstrated: Rollout, seed: int, steps: int) -> list[Play]:
+    """Each of these rivals plays so many steps in a few envs. They are for averages, which read no log-probabilities."""
+    act, rng = NearestStep(demonstrated), stream(seed, "rivals")
     envs = task.make_envs(ENVS, seed)
     try:
-        observations, poses = envs.reset()
-        before, actions, answers = observations, [], []
-        for _ in range(steps):
-            slips = rng.random(envs.count) < noise
-            action = act(before)
-            action[slips] = envs.action_space.draw(rng, envs.count)[slips]
-            answers.append(envs.step(action))
-            actions.append(action)
-            before = answers[-1].observations
+        habits = np.unique(envs.action_space.draw(rng, 4 * MOST_HABITS), axis=0)
+        chosen = rng.permutation(len(habits))[:MOST_HABITS]
+        slips = [*map(Slip, SLIPS), *(Slip(HABIT, habits[i]) for i in chosen)]
+        return [_play(envs, act, slip, demonstrated, rng, steps) for slip in slips]
     finally:
         envs.close()
+
+
+def _play(
+    envs: Envs, act: NearestStep, slip: Slip, demonstrated: Rollout, rng: np.random.Generator, steps: int
+) -> Play:
+    observations, poses = envs.reset()
+    before, actions, answers = observations, [], []
+    for _ in range(steps):
+        actions.append(slip.mixed(act(before), envs, rng))
+        answers.append(envs.step(actions[-1]))
+        before = answers[-1].observations
     rollout = gather(observations, poses, actions, answers)
     return Play(rollout, np.zeros(rollout.valid.shape), np.zeros(demonstrated.valid.shape))

@@ -44,7 +44,7 @@ def paying_point(target: InferenceTarget, draws: Draws, rng: np.random.Generator
     """The peak [D], with no loop's first hole paid below 0 because an atom against farming holds it back."""
     if target.density.averages is not None:
         # Averages say a direction, and the preference for small numbers would choose the scale: the mean of a convex set lies inside it.
-        mean: Floats = target.prior.rounded(np.column_stack([draws.assignments, draws.idle]).mean(axis=0)[None])[0]
+        mean: Floats = target.prior.rounded(np.append(draws.assignments.mean(axis=0), draws.idle.mean())[None])[0]
         return mean
     machine, full = target.machine, target.density.in_full()
     at = peak(machine, target.prior, full, draws.walkers, rng)

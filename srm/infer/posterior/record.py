@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from srm.errors import SettingError
 
 KIND = "posterior"  # what such a posterior.json calls itself
-SET_BY = ("demonstrations", "play", "constraint", "prior", "nothing reads it")
+SET_BY = ("demonstrations", "play", "preferences", "constraint", "prior", "nothing reads it")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,22 @@ class PressedAtom:
 
 
 @dataclass(frozen=True)
+class RatioRecord:
+    """A weight divided by the best known one: its 90 % interval. What a reward of terms fixes is ratios, not sizes."""
+
+    name: str
+    of: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _refuse_unnamed(self.name)
+        _refuse_unnamed(self.of)
+        if not self.low <= self.high:
+            raise SettingError("an interval is below 0")
+
+
+@dataclass(frozen=True)
 class PairRecord:
     """Two holes that trade off, with draws counted in cells: rows are of the second hole, the lowest first."""
 
@@ -142,6 +158,8 @@ class Summary:
     demonstrations: int
     demonstrated_steps: int
     played_steps: int
+    answers: int = 0  # about pairs of episodes
+    ratios: tuple[RatioRecord, ...] = ()  # of a reward of terms
 
     def __post_init__(self) -> None:
         names = [hole.name for hole in self.holes]

@@ -27,6 +27,7 @@ from srm.infer.posterior.likelihood import (
     TotalLikelihood,
     TrajectoryLikelihood,
 )
+from srm.infer.posterior.preferences import PreferenceLikelihood
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import LogDensity, prior_walkers, sweep
 from srm.machine.checks.check import Forbidden
@@ -106,6 +107,8 @@ class Density:
         self.averages = AverageLikelihood.of(evidence) if config.likelihood == "averages" else None
         names = {"both": ("steps", "totals"), "averages": ()}.get(config.likelihood, (config.likelihood,))
         self.parts: dict[str, Likelihood] = {name: kinds[name](evidence) for name in names}
+        if evidence.compared is not None:
+            self.parts["preferences"] = PreferenceLikelihood.of(evidence.compared)
 
     def in_full(self) -> Density:
         """The same with every step of a demonstration counted as evidence of its own."""
@@ -118,12 +121,19 @@ class Density:
 
     def __call__(self, x: Floats) -> Floats:
         if self.averages is not None:
-            return self.averages(x[:, :-1])
+            return self.averages(x[:, :-1]) + self.preferred(x[:, :-1])
         pays, c = self.pays(x[:, :-1]), x[:, -1]
         total = np.zeros(len(x))
         for part in self.parts.values():
             total += part(pays, c)
         return total
+
+    def preferred(self, assignments: Floats) -> Floats:
+        """Of answers alone, [K]; averages need the pay of no other side."""
+        compared = self.evidence.compared
+        if compared is None:
+            return np.zeros(len(assignments))
+        return self.parts["preferences"]([compared.side.pay(assignments)], np.zeros(len(assignments)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,21 @@ from srm.errors import RunError
 from srm.evaluate.trace import trace
 from srm.extras import require
 from srm.files import MOST_WEIGHTS, read_whole
+from srm.infer.hole_uses import pays_terms
 from srm.infer.posterior.infer import Posterior
 from srm.infer.posterior.prior import Floats, spaces
-from srm.infer.posterior.record import KIND, AddedAtom, Convergence, HoleRecord, HoleSummary, PairRecord, Summary
+from srm.infer.posterior.record import (
+    KIND,
+    AddedAtom,
+    Convergence,
+    HoleRecord,
+    HoleSummary,
+    PairRecord,
+    RatioRecord,
+    Summary,
+)
 from srm.infer.posterior.sample import LARGEST_R_HAT, LEAST_DRAWS
-from srm.infer.posterior.summary import finite
+from srm.infer.posterior.summary import INTERVAL, finite
 from srm.tensors import pack, unpack
 from srm.trajectory import Trajectory
 
@@ -73,6 +83,22 @@ def summary_of(
         posterior.demonstrations,
         posterior.demonstrated_steps,
         posterior.played_steps,
+        posterior.answers,
+        _ratios(posterior),
+    )
+
+
+def _ratios(posterior: Posterior) -> tuple[RatioRecord, ...]:
+    """To the weight that is known best beside its size; none unless the machine is a reward of terms."""
+    x, names = posterior.draws.assignments, posterior.machine.hole_names
+    if not pays_terms(posterior.machine) or len(names) < 2:
+        return ()
+    known = int(np.argmax(np.abs(x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)))
+    divisor = np.where(np.abs(x[:, known]) > 1e-9, x[:, known], 1e-9)
+    return tuple(
+        RatioRecord(name, names[known], *map(float, np.quantile(x[:, i] / divisor, INTERVAL)))
+        for i, name in enumerate(names)
+        if i != known
     )
 
 

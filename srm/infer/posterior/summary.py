@@ -10,6 +10,7 @@ covariance of the hole with that step's log-likelihood: by so much would the hol
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,7 @@ def summarise(target: InferenceTarget, before: Floats, draws: Draws) -> tuple[Ho
     """One summary a hole; `before` [S, H] are draws of the prior."""
     machine, x = target.machine, draws.assignments
     paid, read = paid_holes(machine), read_holes(machine)
-    demonstrated, played = exchange(target.density, draws)
+    moved_by = exchange(target.density, draws)
     steps = deciding_steps(target.density, draws)
 
     # Before and after
@@ -78,7 +79,9 @@ def summarise(target: InferenceTarget, before: Floats, draws: Draws) -> tuple[Ho
             prior_spread=float(prior_spreads[i]),
             ratio=float(means[i] / largest) if name in paid and largest > 0 else None,
             narrower=float(narrower[i]),
-            set_by=_set_by(demonstrated[i], played[i], narrower[i], moved[i], constrained, name in read),
+            set_by=_set_by(
+                {side: by[i] for side, by in moved_by.items()}, narrower[i], moved[i], constrained, name in read
+            ),
             r_hat=finite(draws.r_hat[i]),
             effective=finite(draws.effective[i]),
             steps=steps[i],
@@ -92,14 +95,14 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _set_by(demonstrated: float, played: float, narrower: float, moved: float, constrained: bool, is_read: bool) -> str:
-    """`demonstrated` and `played` are how much the likelihood of either side moves with the hole."""
+def _set_by(moved_by: Mapping[str, float], narrower: float, moved: float, constrained: bool, is_read: bool) -> str:
+    """`moved_by` is how much the likelihood of each kind of evidence moves with the hole; the first of two that are equal counts."""
     if not is_read:
         return "nothing reads it"
     says_nothing = narrower < NOTHING_SAID and moved < 2 * NOTHING_SAID
-    if demonstrated + played <= 0 or says_nothing:
+    if sum(moved_by.values()) <= 0 or says_nothing:
         return "constraint" if constrained else "prior"
-    return "demonstrations" if demonstrated >= played else "play"
+    return max(moved_by, key=lambda side: moved_by[side])
 
 
 def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> bool:
@@ -117,33 +120,38 @@ def preferring_small(machine: Machine, density: LogDensity) -> LogDensity:
     return lambda x: density(x) - 0.5 * np.square(x[:, :-1]) @ small
 
 
-def exchange(density: Density, draws: Draws) -> tuple[Floats, Floats]:
-    """How much the log-likelihood of demonstrations [H] and of play [H] moves when a hole alone is exchanged between draws."""
+def exchange(density: Density, draws: Draws) -> dict[str, Floats]:
+    """How much the log-likelihood of demonstrations, of play and of preferences [H] moves when a hole alone is exchanged between draws."""
     x, c = _some(draws, EXCHANGED)
     if density.averages is not None:
-        return _exchange_averages(density.averages, x)
+        return _exchange_averages(density, density.averages, x)
     steps = StepLikelihood.of(density.evidence, density.config.temper)
-    base = steps.terms(density.pays(x), c)
-    moved = np.zeros((2, x.shape[1]))
+    answers = density.parts.get("preferences", lambda _, c: np.zeros(len(c)))
+    pays = density.pays(x)
+    base, answered = steps.terms(pays, c), answers(pays, c)
+    moved = np.zeros((3, x.shape[1]))
     for hole in range(x.shape[1]):
         other = x.copy()
         other[:, hole] = np.roll(x[:, hole], 1)
         kept = consistent(density, other)
         if kept.any():
-            change = steps.terms(density.pays(other[kept]), c[kept]) - base[kept]
+            pays = density.pays(other[kept])
+            change = steps.terms(pays, c[kept]) - base[kept]
             moved[0, hole] = np.abs(change[:, : steps.demonstrated].sum(axis=1)).mean()
             moved[1, hole] = np.abs(change[:, steps.demonstrated :].sum(axis=1)).mean()
-    return moved[0], moved[1]
+            moved[2, hole] = np.abs(answers(pays, c[kept]) - answered[kept]).mean()
+    return dict(zip(("demonstrations", "play", "preferences"), moved, strict=True))
 
 
-def _exchange_averages(averages: AverageLikelihood, x: Floats) -> tuple[Floats, Floats]:
+def _exchange_averages(density: Density, averages: AverageLikelihood, x: Floats) -> dict[str, Floats]:
     """An average of demonstrations is compared with one of play, so that neither moves alone: it counts for the demonstrations."""
-    base, moved = averages(x), np.zeros(x.shape[1])
+    base, answered, moved, preferred = averages(x), density.preferred(x), *np.zeros((2, x.shape[1]))
     for hole in range(x.shape[1]):
         other = x.copy()
         other[:, hole] = np.roll(x[:, hole], 1)
         moved[hole] = np.abs(averages(other) - base).mean()
-    return moved, np.zeros(x.shape[1])
+        preferred[hole] = np.abs(density.preferred(other) - answered).mean()
+    return {"demonstrations": moved, "preferences": preferred}
 
 
 def consistent(density: Density, assignments: Floats) -> npt.NDArray[np.bool_]:

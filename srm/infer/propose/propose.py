@@ -4,7 +4,7 @@
                               ^------- less ------|
 
 Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first
-undoing leads nowhere, then it costs nothing, then no stretch is done again. What is left has no loop that pays.
+undoing costs nothing, then no stretch is done again. What is left has no loop that pays.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _ladder(again: tuple[Again | None, ...]) -> Iterator[Options]:
     """What a sketch may use, less and less."""
     for places in dict.fromkeys((again, tuple(None for _ in again))):
         full = Options(places)
-        yield from (full, replace(full, back=False), replace(full, undo=False))
+        yield from (full, replace(full, undo=False))
 
 
 # Proofs

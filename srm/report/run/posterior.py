@@ -18,11 +18,12 @@ from srm.report.run.marginals import amount, interval, marginal, pair
 GROUNDS = {
     "demonstrations": "demonstrations",
     "play": "play",
+    "preferences": "preferences",
     "constraint": "the constraint alone",
     "prior": "the prior alone",
     "nothing reads it": "nothing reads it",
 }
-BY_EVIDENCE = ("demonstrations", "play")
+BY_EVIDENCE = ("demonstrations", "play", "preferences")
 
 
 def warning(summary: Summary) -> Markup | None:

@@ -94,7 +94,14 @@ class Subject:
         return {label: self.condition(rule.guard) for _, rule, label in self.machine.rules}
 
     def rules_of(self, node: str) -> tuple[tuple[Rule, str], ...]:
-        return tuple((rule, label) for where, rule, label in self.machine.rules if where.name == node)
+        return self._by_node.get(node, ())
+
+    @cached_property
+    def _by_node(self) -> Mapping[str, tuple[tuple[Rule, str], ...]]:
+        listed: dict[str, list[tuple[Rule, str]]] = {}
+        for node, rule, label in self.machine.rules:
+            listed.setdefault(node.name, []).append((rule, label))
+        return {node: tuple(rules) for node, rules in listed.items()}
 
     @cached_property
     def fires(self) -> Mapping[str, Condition]:

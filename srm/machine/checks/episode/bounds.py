@@ -32,13 +32,19 @@ class StepBounds:
     ranges: Mapping[Monomial, Interval]
 
     @staticmethod
-    def of(subject: Subject, rule: Rule, steps: int) -> StepBounds:
+    def of(subject: Subject, rule: Rule, steps: int, cancelling: frozenset[str] = frozenset()) -> StepBounds:
+        """`cancelling`: changes of signals that, over all the steps, add up to no more than the signal's range is wide."""
         parts: dict[Monomial, Form] = {}
         for monomial, coefficient in subject.form(rule.pay).items():
             reading = Monomial(None, monomial.counters, monomial.signals)
             parts[reading] = add(parts.get(reading, {}), {Monomial(monomial.hole): coefficient})
         known = {signal.name: signal for signal in subject.vocabulary.signals} if subject.vocabulary else {}
-        return StepBounds(parts, {reading: _interval(reading, known, steps) for reading in parts})
+        ranges = {reading: _interval(reading, known, steps) for reading in parts}
+        for name in cancelling:
+            low, high = ranges.get(Monomial(None, (), (name,)), (None, None))
+            if low is not None and high is not None:
+                ranges[Monomial(None, (), (name,))] = low / steps, high / steps
+        return StepBounds(parts, ranges)
 
     def extremes(self, prover: Prover, largest: bool) -> list[Form] | tuple[str, ...]:
         """The largest (or least) that a step can pay is that of one of these forms, sums of holes and numbers, whatever the holes are.

@@ -22,6 +22,7 @@ from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.episode.bounds import StepBounds
 from srm.machine.checks.episode.totals import largest_and_least
+from srm.machine.checks.farming.moves import cancelling
 from srm.machine.checks.farming.unfarmable import atoms_for, with_atoms
 from srm.machine.dense import dense_rules
 from srm.machine.holes import Atom
@@ -58,15 +59,15 @@ def check_episode(subject: Subject, prover: Prover, living: Living, steps: int |
         yield Finding("note", "episode", "", NO_HORIZON)
         return
     for node, rule in dense:
-        yield _earned(subject, node, rule, steps)
+        yield _earned(subject, living, node, rule, steps)
     for pair in _compared(subject, prover, living, steps):
         yield from _findings(subject, prover, pair, steps)
     yield from largest_and_least(subject, living, steps)
 
 
-def _earned(subject: Subject, node: Node, rule: Rule, steps: int) -> Finding:
+def _earned(subject: Subject, living: Living, node: Node, rule: Rule, steps: int) -> Finding:
     """By reading, what the rule can come to."""
-    bounds = StepBounds.of(subject, rule, steps)
+    bounds = StepBounds.of(subject, rule, steps, cancelling(subject, living, {node.name}))
     texts = []
     for reading, part in bounds.parts.items():
         low, high = (None if end is None else fraction_text(steps * end) for end in bounds.ranges[reading])
@@ -97,7 +98,9 @@ def _compared(subject: Subject, prover: Prover, living: Living, steps: int) -> I
     for rivals in _rivals(subject, living):
         if prover.can(sign(subject.form(rivals.milestone.pay), ">")) is False:
             continue  # a penalty, such as that of a crash: staying out of it is what is wanted
-        dense, milestone = (StepBounds.of(subject, rule, steps) for rule in (rivals.dense, rivals.milestone))
+        sums = cancelling(subject, living, {rivals.node.name})
+        dense = StepBounds.of(subject, rivals.dense, steps, sums)
+        milestone = StepBounds.of(subject, rivals.milestone, steps)
         yield Outweighing(
             rivals,
             dense.extremes(prover, largest=True),

@@ -19,7 +19,16 @@ from srm.machine.checks.core.solve import Answer, Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.bounds import describe_bound, largest_total, rounds_of
 from srm.machine.checks.farming.gain import Loop, Recurring, can_gain, gains_as_it_goes, may_be_repaid, wears_out
-from srm.machine.checks.farming.moves import Move, TooManyLoops, arrange, components, elementary_loops, find_moves
+from srm.machine.checks.farming.moves import (
+    Move,
+    TooManyLoops,
+    arrange,
+    cancelling,
+    components,
+    elementary_loops,
+    find_moves,
+    without,
+)
 from srm.machine.checks.farming.rounds import for_ever
 from srm.machine.dense import is_running
 
@@ -60,9 +69,10 @@ def find_grounds(subject: Subject, prover: Prover, living: Living) -> Iterator[G
         yield Finding("warning", "farming", "", f"not decided: {reason}")
         return
     for group in components(moves):
-        inside = [move for move in moves if {move.node, move.target} <= group]
+        dropped = cancelling(subject, living, group)
+        inside = [without(move, dropped) for move in moves if {move.node, move.target} <= group]
         try:
-            yield Ground.of(subject, prover, living, inside)
+            yield replace(Ground.of(subject, prover, living, inside), cancelling=dropped)
         except TooManyLoops as reason:
             yield Finding("warning", "farming", place_of(nodes_of(inside)), f"not decided: {reason}")
 
@@ -76,6 +86,9 @@ class Ground:
     living: Living
     moves: tuple[Move, ...]
     loops: tuple[Loop, ...]
+    cancelling: frozenset[str] = (
+        frozenset()
+    )  # changes of signals that pay no more than a bounded sum, left out of the moves
 
     @classmethod
     def of(cls, subject: Subject, prover: Prover, living: Living, moves: Sequence[Move]) -> Ground:
@@ -193,7 +206,8 @@ class Ground:
     # Reporting
 
     def pay_text(self, loop: Loop) -> str:
-        return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}"
+        beside = f" (besides {', '.join(sorted(self.cancelling))}, whose sum is bounded)" if self.cancelling else ""
+        return f"a round pays {form_text(loop.pay)}{' before hindsight' if self._may_be_repaid(loop) else ''}{beside}"
 
     def _finding(self, verdict: Verdict) -> Finding:
         loop = verdict.loop

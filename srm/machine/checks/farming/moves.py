@@ -123,6 +123,39 @@ def _moves_at(subject: Subject, living: Living, node: str, letter: Letter) -> It
         yield Move(node, target, rule, label, letter, pay, condition, levels, counts, resets)
 
 
+def cancelling(subject: Subject, living: Living, nodes: Collection[str]) -> frozenset[str]:
+    """The changes of a bounded signal that every step within these nodes is paid for alike: what they pay adds up to a bounded sum, however
+    long one stays."""
+    vocabulary = subject.vocabulary
+    changes = [s for s in vocabulary.signals if s.change_of and vocabulary.width(s.change_of)] if vocabulary else []
+    if not changes or any(rule.hindsight for _, rule, _ in subject.machine.rules):
+        return frozenset()
+    steps = [
+        dict(move.pay)
+        for letter in alphabet(_literals(subject, nodes), vocabulary)
+        for node in nodes
+        for move in _moves_at(subject, living, node, letter)
+        if move.target in nodes
+    ]
+    return frozenset(s.name for s in changes if _paid_alike(s.name, steps))
+
+
+def _paid_alike(signal: str, pays: Sequence[Form]) -> bool:
+    """Whether all pay the same sum of holes for the signal, and it stands in no product with another reading."""
+    factors = set()
+    for pay in pays:
+        reading = {m: coefficient for m, coefficient in pay.items() if signal in m.signals}
+        if any(m.counters or m.signals != (signal,) for m in reading):
+            return False
+        factors.add(frozenset((m.hole, coefficient) for m, coefficient in reading.items()))
+    return len(factors) == 1 and factors != {frozenset()}
+
+
+def without(move: Move, signals: Collection[str]) -> Move:
+    """The move without what it pays for these signals."""
+    return replace(move, pay=tuple((m, c) for m, c in move.pay if not set(m.signals) & set(signals)))
+
+
 def make(move: Move, reading: Reading) -> tuple[Fraction, Reading] | None:
     """What a move pays and what is read after it; None if its guard does not hold."""
     if not reading.holds(move.condition):

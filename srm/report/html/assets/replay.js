@@ -4,19 +4,25 @@ const THUMB = 16; // pixels of the slider's thumb, as in the style
 
 class Replay {
   constructor(recorded, drawing) {
-    this.recorded = recorded;
-    this.drawing = drawing;
     this.moment = 0;
     this.timer = null;
     this.part = (id) => document.getElementById(id);
-    this.listEpisodes();
+    this.load(recorded, drawing);
     this.listen();
     new ResizeObserver(() => this.drawStrip()).observe(this.part("pay-strip"));
     new ResizeObserver(() => this.drawScene()).observe(this.part("env").parentElement);
+  }
+
+  /** Other episodes, from the first on. */
+  load(recorded, drawing) {
+    this.recorded = recorded;
+    this.drawing = drawing;
+    this.listEpisodes();
     this.open(0);
   }
 
   listEpisodes() {
+    this.part("episode-choice").replaceChildren();
     const groups = { demonstration: "Demonstrations", policy: "The policy" };
     for (const [kind, label] of Object.entries(groups)) {
       const options = this.recorded.episodes
@@ -131,7 +137,7 @@ class Replay {
     const elsewhere = event.target.closest?.("select, input, textarea, summary, a, [role=region], svg");
     if (event.ctrlKey || event.altKey || event.metaKey || (elsewhere && !slider && !event.target.closest("#player svg"))) return;
     const player = this.part("player").getBoundingClientRect();
-    if (player.bottom < 0 || player.top > window.innerHeight) return;
+    if (!player.width || player.bottom < 0 || player.top > window.innerHeight) return;
     const focused = this.part("player").contains(event.target);
     const acts = {
       ArrowLeft: () => (event.shiftKey ? this.goPaid(-1) : this.go(this.moment - 1)),
@@ -266,36 +272,45 @@ class Replay {
     this.part("step-facts").replaceChildren(...this.facts(step, entry).flatMap(([name, ...values]) => [element("dt", {}, name), ...values.map((line) => element("dd", {}, line))]));
   }
 
-  /** What there is to say of a step, as [name, lines...]. */
   facts(step, entry) {
     const { episode, recorded } = this;
-    const code = (text, kind) => element("code", { class: kind }, text);
-    if (step < 0) return [["node", code(episode.nodes[0], "node-name")]];
-    const facts = [];
-    if (entry?.events?.length) facts.push(["event", ...entry.events.map((event) => code(event, "event"))]);
-    const [from, to] = [episode.nodes[step], episode.nodes[step + 1]];
-    facts.push(["node", from === to ? code(from, "node-name") : element("span", {}, code(from, "node-name"), " → ", code(to, "node-name"))]);
-    if (entry?.rule) {
-      facts.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(recorded.rules[entry.rule]))]);
-      if (entry.because) facts.push(["because", code(entry.because)]);
-      facts.push(["pays", payEquation(entry.pay)]);
-    } else {
-      facts.push(["rule", "none fired: the machine idles and pays 0"]);
-    }
-    if (entry?.refused) {
-      facts.push(["not fired", ...entry.refused.map(([rule, why]) => element("span", {}, code(rule, "rule-name"), ": ", code(why)))]);
-    }
-    if (entry?.repaid) {
-      const changes = entry.repaid.map((change) => `step ${change.step + 1}: ${signed(change.before)} becomes ${signed(change.now)}`);
-      facts.push(["hindsight", ...changes]);
-    }
-    if (entry?.repaid_at !== undefined) facts.push(["later", `hindsight at step ${entry.repaid_at + 1} made this ${signed(entry.kept)}`]);
-    const counters = Object.entries(episode.counters[step] ?? {});
-    if (counters.length) facts.push(["counters", element("span", { class: "counters" }, counters.map(([name, count]) => code(`#${name} ${count}`, "counter")))]);
-    const signals = Object.entries(episode.record.signals?.[step] ?? {});
-    if (signals.length) facts.push(["signals", signals.map(([name, value]) => `${name} ${number(value, 4)}`).join(", ")]);
-    return facts;
+    if (step < 0) return [["node", element("code", { class: "node-name" }, episode.nodes[0])]];
+    return stepFacts(entry, {
+      from: episode.nodes[step],
+      to: episode.nodes[step + 1],
+      rules: recorded.rules,
+      counters: episode.counters[step],
+      signals: episode.record.signals?.[step],
+    });
   }
+}
+
+/** What there is to say of a step, as [name, lines...]. */
+function stepFacts(entry, { from, to, rules, counters, signals }) {
+  const code = (text, kind) => element("code", { class: kind }, text);
+  const facts = [];
+  if (entry?.events?.length) facts.push(["event", ...entry.events.map((event) => code(event, "event"))]);
+  facts.push(["node", from === to ? code(from, "node-name") : element("span", {}, code(from, "node-name"), " → ", code(to, "node-name"))]);
+  if (entry?.rule) {
+    facts.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(rules[entry.rule]))]);
+    if (entry.because) facts.push(["because", code(entry.because)]);
+    facts.push(["pays", payEquation(entry.pay)]);
+  } else {
+    facts.push(["rule", "none fired: the machine idles and pays 0"]);
+  }
+  if (entry?.refused) {
+    facts.push(["not fired", ...entry.refused.map(([rule, why]) => element("span", {}, code(rule, "rule-name"), ": ", code(why)))]);
+  }
+  if (entry?.repaid) {
+    const changes = entry.repaid.map((change) => `step ${change.step + 1}: ${signed(change.before)} becomes ${signed(change.now)}`);
+    facts.push(["hindsight", ...changes]);
+  }
+  if (entry?.repaid_at !== undefined) facts.push(["later", `hindsight at step ${entry.repaid_at + 1} made this ${signed(entry.kept)}`]);
+  const counts = Object.entries(counters ?? {});
+  if (counts.length) facts.push(["counters", element("span", { class: "counters" }, counts.map(([name, count]) => code(`#${name} ${count}`, "counter")))]);
+  const read = Object.entries(signals ?? {});
+  if (read.length) facts.push(["signals", read.map(([name, value]) => `${name} ${number(value, 4)}`).join(", ")]);
+  return facts;
 }
 
 /** `?unlock - 2 * ?open = 0.5 - 2 * 0.1 = 0.3`, as far as there is anything to work out. */

@@ -340,11 +340,14 @@ def test_a_signal_may_pay_without_end():
     assert words.acts == ("go", "stop")
 
 
+UNTIL_DONE = "accept done\nstart here\n    go // 0 -> done\n    otherwise\n"  # so that paying at every step is not all that is wanted
+
+
 def tilted(pay: str, low: float | None, high: float | None) -> list[str]:
     """What is said of a machine that pays for a signal of this range at every step."""
     words = Vocabulary("w", (Event("go", ""),), signals=(Signal("tilt", "", low, high), Signal("wind", "")))
     tail = "constraint\n    ?a <= 0\n"
-    return told(parse(f"machine m\nholes ?a\nstart here\n    always // {pay}\n{tail}"), words)
+    return told(parse(f"machine m\nholes ?a\n{UNTIL_DONE}    always // {pay}\n{tail}"), words)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +372,7 @@ def test_a_loop_is_judged_within_the_ranges_of_its_signals(pay: str, low: Any, h
 
 def test_a_witness_keeps_to_the_range_of_a_signal():
     words = Vocabulary("w", (Event("go", ""),), signals=(Signal("tilt", "", -0.5, 2),))
-    (finding,) = check(parse("machine m\nstart here\n    always // 0 - tilt\n"), words).of("farming")
+    (finding,) = check(parse(f"machine m\n{UNTIL_DONE}    always // 0 - tilt\n"), words).of("farming")
     assert -0.5 <= float(finding.witness.signals["tilt at step 1"]) < 0
 
 
@@ -385,10 +388,39 @@ def test_pay_linear_in_a_signal_is_safe_exactly_if_it_is_at_the_ends_of_the_rang
     low: int, width: int, slope: int, offset: int, open_: bool
 ) -> None:
     words = Vocabulary("w", (Event("go", ""),), signals=(Signal("tilt", "", low, None if open_ else low + width),))
-    said = told(parse(f"machine m\nstart here\n    always // {slope} * tilt + {offset}\n".replace("+ -", "- ")), words)
+    said = told(parse(f"machine m\n{UNTIL_DONE}    always // {slope} * tilt + {offset}\n".replace("+ -", "- ")), words)
     best = slope * low + offset if open_ and slope <= 0 else max(slope * low, slope * (low + width)) + offset
     gains = best > 0 or (open_ and slope > 0)
     assert (said[-1] == SAFE) == (not gains)
+
+
+POTENTIAL = Vocabulary(
+    "w",
+    (Event("go", ""), Event("stop", "")),
+    signals=(Signal("far", "", 0, 3), Signal("change_far", "", -3, 3, change_of="far"), Signal("wind", "", -1, 1)),
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "safe"),
+    [
+        ("    always // ?a * change_far\n", True),
+        ("    go // ?a * change_far - 1\n    otherwise\n    always // ?a * change_far\n", True),
+        ("    go // ?a * change_far + 1\n    otherwise\n    always // ?a * change_far\n", False),
+        ("    go // 0\n    otherwise\n    always // ?a * change_far\n", False),  # one may drift back unpaid
+        ("    go // ?a * change_far\n", False),  # and so where nothing else fires
+        ("    go // 2 * ?a * change_far\n    otherwise\n    always // ?a * change_far\n", False),
+        ("    always // ?a * change_far * wind\n", False),
+    ],
+)
+def test_changes_of_a_bounded_signal_cannot_be_farmed_where_every_step_is_paid_for_them_alike(
+    rules: str, safe: bool
+) -> None:
+    text = f"machine m\nholes ?a\n{UNTIL_DONE.replace('go', 'stop')}{rules}"
+    said = told(parse(text), POTENTIAL)
+    assert (said[-1] == SAFE) == safe
+    unbounded = replace(POTENTIAL, signals=(Signal("far", "", 0), *POTENTIAL.signals[1:]))
+    assert told(parse(text), unbounded)[-1] != SAFE
 
 
 def test_hindsight_that_may_pay_more_is_reckoned_with():

@@ -1,0 +1,1 @@
+"""The studio: a page in the browser where a person designs a reward by doing. It plays, compares, edits and watches."""

@@ -1,0 +1,127 @@
+"""What becomes of a structure: stretches that are done again, undoing, several ways, thresholds, attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from srm.errors import DemonstrationError
+from srm.infer.propose.facts import happens_again, undoers, undoes_exactly
+from srm.infer.propose.propose import Proposal, propose_machine
+from srm.infer.propose.reading import Account, Occurrence, Played
+from srm.machine.vocabulary import Attribute, Balance, Event, Vocabulary
+from tests.infer.propose.accounts import SIGNAL, WORDS, account, account_of, shares, story
+
+
+def proposed(account: Account) -> Proposal:
+    return propose_machine(account, "house", "House-v0")
+
+
+def rules(proposal: Proposal, node: str) -> list[str]:
+    return [" ".join(str(rule).split()) for rule in proposal.machine.node(node).rules]
+
+
+def test_a_stretch_that_may_be_done_again_pays_each_event_once_between_two() -> None:
+    proposal = proposed(account(*["take unlock see drop goal"] * 10))
+    assert proposal.machine.start == "before_see"
+    assert "unlock // ?unlock" in rules(proposal, "before_see")
+    assert "take and #take < 1 // ?take" in rules(proposal, "before_see")
+    (counter,) = proposal.machine.counters
+    assert str(counter) == "#take counts take resets on unlock"
+
+
+def test_what_cannot_happen_again_is_a_chain() -> None:
+    proposal = proposed(account(*["take press goal"] * 10))
+    assert [node.name for node in proposal.machine.nodes] == ["before_take", "before_press", "before_goal", "done"]
+
+
+def test_play_that_always_goes_on_needs_no_way_back() -> None:
+    proposal = proposed(account(*["take unlock goal"] * 10, runs=["take unlock goal"] * 20))
+    assert proposal.machine.start == "before_take"
+    assert "unlock: no way back, since play went on to goal in 20 of 20 episodes" in proposal.explanation
+
+
+def test_play_that_stops_after_a_milestone_shows_a_way_back() -> None:
+    """The vocabulary says nothing of `press`, so the machine bounds how often it pays."""
+    proposal = proposed(account(*["press goal"] * 10, runs=[*["press press"] * 10, *["press goal"] * 10]))
+    assert "press and #press < ?press_times // ?press" in rules(proposal, "before_goal")
+    assert "play stopped after it in 10 of 20 episodes" in proposal.text
+
+
+def test_undoing_costs_unless_something_later_needs_it() -> None:
+    assert "drop // ?undo_take" in rules(proposed(account(*["take unlock goal"] * 10)), "before_goal")
+    needed = proposed(account(*["take unlock see drop goal"] * 10))
+    assert not any(hole.name == "undo_take" for hole in needed.machine.holes)
+    assert "drop undoes take, but the demonstrations need it, so it costs nothing" in needed.explanation
+
+
+def test_two_ways_split_and_join() -> None:
+    proposal = proposed(account(*["take press goal"] * 5, *["open press goal"] * 5))
+    start = proposal.machine.node(proposal.machine.start)
+    assert {rule.target for rule in start.rules} == {"before_press", "done"}
+    assert {str(rule.guard) for rule in start.rules} == {"take", "open", "goal"}
+
+
+def test_the_end_pays_wherever_it_comes() -> None:
+    proposal = proposed(account(*["take press goal"] * 10))
+    assert all(any(r.target == "done" for r in node.rules) for node in proposal.machine.nodes if node.name != "done")
+
+
+def test_a_varying_number_is_a_hole_in_a_guard() -> None:
+    proposal = proposed(account(*["open take goal"] * 5, *["open open take goal"] * 5))
+    (times,) = [hole for hole in proposal.machine.holes if hole.name == "open_times"]
+    assert times.space is not None
+    assert (times.space.low, times.space.high, times.space.whole) == (1, 2, True)
+
+
+def test_a_height_that_random_play_never_reaches_is_a_milestone() -> None:
+    words = replace(WORDS, signals=(SIGNAL,))
+    heights = [0.0, 0.1, 0.2, 0.9, 0.9, 1.0]
+    stories = [replace(story("press goal", n, signals=heights), length=6) for n in range(5)]
+    stories = [replace(s, occurrences=(Occurrence(0, "press"), Occurrence(5, "goal"))) for s in stories]
+    low = replace(story("", 0, solved=False), length=100, signals=np.linspace(0, 0.3, 100)[:, None])
+    shown = replace(account_of(stories, words=words), random=Played((low,), shares([low], words)))
+    proposal = proposed(shown)
+    (hole,) = [hole for hole in proposal.machine.holes if hole.name == "height_from"]
+    assert hole.space is not None
+    assert 0.29 <= hole.space.low <= 0.31
+    assert hole.space.high == 1.0
+    assert "height > ?height_from // ?high_height -> before_goal" in rules(proposal, "before_high_height")
+
+
+def test_a_value_that_play_does_not_share_is_asked_for() -> None:
+    colour = Attribute("colour", "of the button", ("red", "blue"))
+    words = Vocabulary("buttons", (Event("press", "a button", ("colour",)), Event("goal", "the goal")), (colour,))
+
+    def pressing(value: str, number: int, *, solved: bool = True):  # type: ignore[no-untyped-def]
+        plain = story("press goal" if solved else "press", number, solved=solved)
+        pressed = Occurrence(1, "press", (("colour", value),))
+        return replace(plain, occurrences=(pressed, *plain.occurrences[1:]))
+
+    played = tuple(pressing(value, n, solved=False) for n, value in enumerate(["red", "blue"] * 10))
+    shown = account_of([pressing("red", n) for n in range(5)], words=words)
+    proposal = proposed(replace(shown, random=Played(played, {"press": 0.0, "goal": 0.0})))
+    assert rules(proposal, "before_press")[-1] == "press where colour = red // ?press -> before_goal"
+
+
+@pytest.mark.parametrize("texts", [["", ""], ["take", "drop", "press"]], ids=["nothing", "nothing in common"])
+def test_too_little_to_go_by_is_refused_with_a_sentence(texts: list[str]) -> None:
+    with pytest.raises(DemonstrationError, match="add words for what they do"):
+        proposed(account(*texts))
+
+
+def test_demonstrations_that_all_fail_are_refused() -> None:
+    with pytest.raises(DemonstrationError, match="none of 2 demonstrations solves the task"):
+        proposed(account(failed=["take", "take"]))
+
+
+def test_balances_say_what_undoes_and_what_happens_again() -> None:
+    assert undoers("take", WORDS) == ("drop",)
+    assert undoers("close", WORDS) == ("open", "unlock")
+    assert undoes_exactly("drop", "take", WORDS)
+    assert not undoes_exactly("close", "unlock", WORDS)
+    assert [event.name for event in WORDS.events if happens_again(event.name, WORDS)] == ["unlock"]
+    both = replace(WORDS, balances=(Balance(("take", "press"), ("drop",)), Balance(("take",), ("drop",))))
+    assert undoers("drop", both) == ("take",)

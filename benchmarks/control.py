@@ -129,7 +129,9 @@ def measure(path: Path, envs: list[str], only: list[str], seeds: int) -> None:
         kept = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int))
         with path.open("a", newline="") as file:
             for frames, seconds, mean in (points[i] for i in kept):
-                csv.writer(file).writerow([env_id, who, seed, frames, f"{seconds:.2f}", f"{mean:.1f}"])
+                csv.writer(file, lineterminator="\n").writerow(
+                    [env_id, who, seed, frames, f"{seconds:.2f}", f"{mean:.1f}"]
+                )
         print(f"{env_id} {who} seed {seed}: {points[-1]}", flush=True)
 
 

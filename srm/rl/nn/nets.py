@@ -202,7 +202,7 @@ class Tower(nn.Module):
         free = {
             output.name: torch.full((output.size,), output.free) for output in plan.outputs if output.free is not None
         }
-        self.free = nn.ParameterDict(free)
+        self.free, self._free = nn.ParameterDict(free), tuple(free)
 
     def forward(self, inputs: NetInput) -> tuple[dict[str, Tensor], Tensor]:
         x, memory = self.body(inputs)
@@ -213,8 +213,8 @@ class Tower(nn.Module):
             output.name: part.squeeze(1) if output.scalar else part
             for output, part in zip(self._seen, y.split(self._sizes, dim=1), strict=True)
         }
-        for name, weight in self.free.items():
-            outputs[name] = weight.expand(len(y), -1)
+        for name in self._free:
+            outputs[name] = self.free[name].expand(len(y), -1)
         return outputs, memory
 
     def initialise(self, generator: torch.Generator) -> None:

@@ -23,6 +23,7 @@ LAYERS = (
     "domains",
     "evaluate",
     "rl",
+    "sb3",
     "infer",
     "runs",
     "suites",
@@ -34,7 +35,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 ENTRIES = ("__init__.py", "__main__.py")  # of the package itself, above all layers
-TORCH = ("rl", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
+TORCH = ("rl", "sb3", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
 LEARNERS = ("learn", "train", "eval")  # verbs that need torch; every other one starts without it
 INFERRING = ("infer", "propose")  # need no torch, but what infers
 

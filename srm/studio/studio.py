@@ -49,8 +49,11 @@ class Session:
 class Studio:
     """Answers what pages ask."""
 
-    def __init__(self, task: Task, named: str, folder: Path, text: str | None, library: EpisodeLibrary) -> None:
-        self.task, self.named, self.folder, self.library = task, named, folder, library
+    def __init__(
+        self, task: Task, named: str, folder: Path, text: str | None, library: EpisodeLibrary, infer: bool = True
+    ) -> None:
+        """`infer`: pages ask what holes without a value are worth."""
+        self.task, self.named, self.folder, self.library, self.infer = task, named, folder, library, infer
         self._first = None if text is None else Bench.of(task, text, {})
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
@@ -139,6 +142,7 @@ class Studio:
                     "actions": self.actions,
                 },
                 "policy": self.library.policy is not None,
+                "infer": self.infer,
                 "files": {"kept": self.store.shelves[KEPT].path.name, "folder": str(self.folder)},
                 "words": self._words(),
                 "machine": None if session.bench is None else session.bench.as_json(),

@@ -57,7 +57,7 @@ class Served:
 @contextmanager
 def serving(**flags: Any) -> Iterator[Served]:
     """`srm studio` with these flags, in the current folder."""
-    studio = OpenStudio(**flags).make()
+    studio = OpenStudio(**{"infer": False, **flags}).make()
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(studio, TOKEN, listening)
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)

@@ -262,7 +262,7 @@ def test_keys_alone_lead_everywhere(look: Look) -> None:
 
 def start(folder: Path, *flags: str) -> tuple[subprocess.Popen, str]:
     """`srm studio` as a process of its own, and the address it prints."""
-    command = [sys.executable, "-m", "srm", "studio", "DoorKey-5x5", "--no-browser", *flags]
+    command = [sys.executable, "-m", "srm", "studio", "DoorKey-5x5", "--no-browser", "--no-infer", *flags]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = re.search(r"http://\S+", process.stdout.readline())

@@ -255,6 +255,9 @@ export class Play {
     const host = this.part("now-drawing");
     host.replaceChildren();
     this.drawing = machine ? new MachineDrawing(host, drawingOf(machine.drawing)) : null;
+    const coming = this.studio.about.infer ? "those that the demonstrations suggest are on their way …" : "move them in Edit.";
+    this.part("now-values").textContent = machine?.guessed ? `What holes are worth is a guess; ${coming}` : "";
+    this.drawing?.show(this.now?.node, this.now?.step?.trace?.rule);
   }
 
   draw() {

@@ -141,8 +141,8 @@ def record(
     from srm.evaluate.success import solved
 
     chosen = _task(task)
-    shown = chosen if expert is None else replace(chosen, expert=expert)
-    return record_episodes(shown, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
+    with_expert = chosen if expert is None else replace(chosen, expert=expert)
+    return record_episodes(with_expert, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
 
 
 # Play

@@ -61,9 +61,9 @@ def controls_of(task: Task, env: gymnasium.Env) -> Controls:
 def action_count(task: Task, env: gymnasium.Env) -> int:
     """How many actions there are to choose from; an environment that has no list of them cannot be played by keys."""
     count = getattr(env.action_space, "n", None)
-    if count is None:
+    if count is None or getattr(env.action_space, "start", 0) != 0:
         raise TaskError(
-            f"{task.env_id} has actions {env.action_space}, and keys choose among a few; wrap it so that they are Discrete"
+            f"{task.env_id} has actions {env.action_space}, and keys choose among a few; wrap it so that they are Discrete, from 0"
         )
     return int(count)
 

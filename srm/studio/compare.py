@@ -84,6 +84,8 @@ class Compare:
 
     def _pair(self, body: Body) -> dict[str, Any]:
         """Two episodes to compare. The first time the posterior has to be drawn, which takes seconds."""
+        if self.studio.unplayable:
+            raise SettingError("episodes are compared where actions can be counted; here they are numbers")
         with self.studio.session(body) as session:
             bench = _bench(session)
             known = self._known.get(session.id)

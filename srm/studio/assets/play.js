@@ -33,6 +33,11 @@ export class Play {
   }
 
   async start() {
+    if (this.studio.about.unplayable) {
+      this.part("world-words").textContent = this.studio.about.unplayable;
+      for (const id of ["new-episode", "undo", "pace"]) this.part(id).disabled = true;
+      return;
+    }
     if (this.studio.about.play) this.begin(this.studio.about.play);
     else await this.renew();
   }

@@ -21,7 +21,7 @@ class Studio {
     this.play = new Play(this);
     this.parts = { play: this.play, compare: new Compare(this), edit: new Edit(this), watch: new Watch(this) };
     this.listen();
-    this.choose(location.hash.slice(1) || "play");
+    this.choose(location.hash.slice(1) || (this.about.unplayable ? "edit" : "play"));
     await this.episodes.refresh();
     await this.play.start();
     if (this.about.infer && this.machine?.guessed) await this.suggest();

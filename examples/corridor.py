@@ -1,6 +1,6 @@
 """A task of one's own: a dark corridor with a switch at one end and a door at the other.
 
-    srm learn examples.corridor:TASK --machine examples/corridor.srm --demos corridor.npz --net mlp --frames 200000
+    srm learn examples.corridor:TASK --machine examples/corridor.srm --demos corridor.npz --frames 200000
 
 docs/own_task.md walks through this file.
 """

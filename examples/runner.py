@@ -53,16 +53,15 @@ words.from_info("reward_effort", name="effort", low=-1, high=0)
 words.from_info("reward_alive", name="alive", low=0, high=1)
 
 
-def expert(env: Any) -> list[int]:
-    """Runs at speed 3, and at 4 when there is little left to lose: 0.997 of what the best policy earns. It plays a copy of the
-    environment, since it returns all actions at once."""
-    from copy import deepcopy
+class Steady:
+    """Runs at speed 3, and at 4 in the second half, when there is less to lose: that earns 0.997 of what the best policy does."""
 
-    copy, actions, over = deepcopy(env.unwrapped), [], False
-    while not over and len(actions) < LIMIT:
-        actions.append(PUSH if copy.speed < (3 if len(actions) < 30 else 4) else COAST)
-        over = copy.step(actions[-1])[2]
-    return actions
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def __call__(self, observation: np.ndarray) -> int:
+        self.steps += 1
+        return PUSH if observation[0] < (3 if self.steps <= LIMIT // 2 else 4) else COAST
 
 
-TASK = words.task("Runner-v0", expert=expert, meaning="run, and stay on your feet", success=lambda episode: True)
+TASK = words.task("Runner-v0", expert=Steady, meaning="run, and stay on your feet", success=lambda episode: True)

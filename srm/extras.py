@@ -18,6 +18,8 @@ MODULE_OF = {  # extra -> what it lets one import
     "sb3": "stable_baselines3",
     "envpool": "envpool",
     "studio": "uvicorn",
+    "box2d": "Box2D",
+    "mujoco": "mujoco",
 }
 
 

@@ -153,11 +153,11 @@ class Demo:
         elif self.expert is None and (self.habit is not None or (self.noise > 0 and _has_planner(task))):
             recorded = _record_with(task, self.number, self.seed, self.habit, self.noise)
         else:
-            shown = task
+            with_expert = task
             if self.expert is not None:
-                shown = replace(task, expert=import_own(self.expert, "expert", "an expert"))
+                with_expert = replace(task, expert=import_own(self.expert, "expert", "an expert"))
             judge = partial(solved, task, machine=_own_machine(task))
-            recorded = record(shown, self.number, self.seed, judge, noise=self.noise, report=print)
+            recorded = record(with_expert, self.number, self.seed, judge, noise=self.noise, report=print)
         with closing(task.environment(task.env_id)) as env:
             print(envs_line(task.env_id, stepper_of(env)))
         _write(recorded, path)

@@ -35,7 +35,7 @@ def plans(expert: Expert) -> bool:
 
 def plan_of(expert: Expert, env: gymnasium.Env) -> Sequence[Any] | None:
     """The actions of a whole episode."""
-    actions = _asked(expert, env)
+    actions = _answer(expert, env)
     if actions is not None and not hasattr(actions, "__len__"):
         raise TaskError(
             f"the expert returned a {type(actions).__name__} for a whole episode, expected a list of actions; "
@@ -46,7 +46,7 @@ def plan_of(expert: Expert, env: gymnasium.Env) -> Sequence[Any] | None:
 
 def actor_of(expert: Expert, env: gymnasium.Env, noise: float, seed: int) -> Callable[[Sequence[Observations]], Any]:
     """One episode of an expert that acts: from the observations so far to what to do. A share `noise` of the actions is random."""
-    act = _asked(expert) if isinstance(expert, type) else expert
+    act = _answer(expert) if isinstance(expert, type) else expert
     looks_inside = len(_arguments(act)) == 2
     rng = stream(seed, "noise")
     env.action_space.seed(int(rng.integers(2**31)))
@@ -55,7 +55,7 @@ def actor_of(expert: Expert, env: gymnasium.Env, noise: float, seed: int) -> Cal
         if noise > 0 and rng.random() < noise:
             return env.action_space.sample()
         given = (env, observations[-1]) if looks_inside else (observations[-1],)
-        action = _asked(act, *given)
+        action = _answer(act, *given)
         known = _as_sampled(env, action)
         if known is None or not env.action_space.contains(known):
             step = len(observations) - 1
@@ -88,7 +88,7 @@ def _arguments(expert: Any) -> list[str]:
     return needed
 
 
-def _asked(expert: Any, *given: Any) -> Any:
+def _answer(expert: Any, *given: Any) -> Any:
     try:
         return expert(*given)
     except SrmError:

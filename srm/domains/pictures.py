@@ -88,6 +88,10 @@ def _rendered(env: Any, task: Task) -> np.ndarray:
         rendered = env.render()
     except NotImplementedError:
         rendered = None
+    except Exception as error:  # a renderer has kinds of its own, for a screen or a library that is missing
+        raise DemonstrationError(
+            f"{task.env_id} cannot be rendered here: {error}; leave -o out to print its steps"
+        ) from None
     if rendered is None:
         raise DemonstrationError(f"{task.env_id} renders no pictures; leave -o out to print its steps")
     return np.asarray(rendered)

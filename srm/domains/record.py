@@ -90,7 +90,7 @@ def _solved(
     rng, missed, planning = stream(seed, "demonstrations"), 0, plans(task.expert)
     while missed < _TRIES:
         env_seed = int(rng.integers(2**31))
-        trajectory = _shown(env, task, task.expert, noise, env_seed)
+        trajectory = _demonstrate(env, task, task.expert, noise, env_seed)
         missed = 0 if trajectory is not None and solved(trajectory) else missed + 1
         if trajectory is not None and missed:
             failed.append(env_seed)
@@ -104,7 +104,7 @@ def _solved(
     raise TaskError(f"{task.env_id}: {_TRIES} environments in a row have no solution; choose another environment")
 
 
-def _shown(env: gymnasium.Env, task: Task, expert: Expert, noise: float, env_seed: int) -> Trajectory | None:
+def _demonstrate(env: gymnasium.Env, task: Task, expert: Expert, noise: float, env_seed: int) -> Trajectory | None:
     """The expert's episode; None where it has no plan."""
     if not plans(expert):
         return play(env, actor_of(expert, env, noise, env_seed), env_seed)

@@ -52,7 +52,10 @@ def look(env: gymnasium.Env) -> Scene | None:
     if domain is not None and domain.look is not None:
         return domain.look(env)
     if env.render_mode == "rgb_array":
-        rendered: Any = env.render()
+        try:
+            rendered: Any = env.render()
+        except Exception:  # a renderer has kinds of its own, for a screen or a library that is missing
+            return None
         return _compressed(np.asarray(rendered))
     return None
 

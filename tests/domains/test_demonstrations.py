@@ -214,6 +214,31 @@ def test_parts_that_do_not_fit_together(file: Path, name: str, value: object, pr
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [
+        [("seen", "O")],
+        [("inner", [("deep", "u1")])],
+        [("text", "U3")],
+        {"names": ["a"], "formats": ["u1"], "itemsize": 64},
+        [(f"field {number}", "u1") for number in range(1001)],
+    ],
+)
+def test_observations_with_fields_that_no_environment_has_are_refused(file: Path, fields: object) -> None:
+    def edit(arrays: dict[str, np.ndarray]) -> None:
+        arrays["observations"] = np.zeros(len(arrays["observations"]), np.dtype(fields))
+
+    assert "cannot be read as a demonstration file" in refusal(broken(file, edit, mend_digest=True))
+
+
+@pytest.mark.parametrize(("kind", "problem"), [(np.int64, "expected one number each"), (np.float32, "one number each")])
+def test_actions_of_several_numbers_are_none_of_minigrids(file: Path, kind: type, problem: str) -> None:
+    def edit(arrays: dict[str, np.ndarray]) -> None:
+        arrays["actions"] = np.stack([arrays["actions"]] * 2, axis=1).astype(kind)
+
+    assert problem in refusal(broken(file, edit, mend_digest=True))
+
+
+@pytest.mark.parametrize(
     ("name", "cell", "value", "problem"),
     [
         ("actions", 0, 7, "episode 0: action 7, expected 0 to 6"),

@@ -43,10 +43,9 @@ ON_AN_ATOM = 0.01  # pay
 def paying_point(target: InferenceTarget, draws: Draws, rng: np.random.Generator) -> Floats:
     """The peak [D], with no loop's first hole paid below 0 because an atom against farming holds it back."""
     if target.density.averages is not None:
-        # Averages say a direction, and the preference for small numbers would choose the scale, which they leave open.
-        mean = np.append(target.density.averages.mean(draws.assignments), draws.idle.mean())
-        point: Floats = target.prior.rounded(mean[None])[0]
-        return point
+        # Averages say a direction, and the preference for small numbers would choose the scale: the mean of a convex set lies inside it.
+        mean: Floats = target.prior.rounded(np.append(draws.assignments.mean(axis=0), draws.idle.mean())[None])[0]
+        return mean
     machine, full = target.machine, target.density.in_full()
     at = peak(machine, target.prior, full, draws.walkers, rng)
     first = [

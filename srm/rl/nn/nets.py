@@ -126,6 +126,18 @@ class LayersBody(nn.Module):
         return self.layers(self.reader(inputs.frames, inputs.rows)), inputs.memory
 
 
+class _ReadLayer(nn.Module):
+    """A tanh layer on what is no grid."""
+
+    def __init__(self, encoder: FrameEncoder, width: int) -> None:
+        super().__init__()
+        self.reader = FrameReader(encoder)
+        self.layer, self.out = nn.Linear(self.reader.out, width), width
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        return torch.tanh(self.layer(self.reader(frames, rows)))
+
+
 class LstmBody(nn.Module):
     """An LSTM over one frame: its convolutions, or a layer on its numbers. Memory is its hidden numbers followed by its cells."""
 
@@ -133,23 +145,14 @@ class LstmBody(nn.Module):
 
     def __init__(self, encoder: FrameEncoder, config: NetConfig) -> None:
         super().__init__()
-        if encoder.cells is not None:
-            self.convolutions: nn.Module = _cell_convolutions(encoder, 1, config)
-            size = self.convolutions.out
-        else:
-            self.reader = FrameReader(encoder)
-            self.layer, size = nn.Linear(self.reader.out, config.width), config.width
-        self.lstm = nn.LSTMCell(size, config.memory)
+        grid = encoder.cells is not None
+        self.convolutions = _cell_convolutions(encoder, 1, config) if grid else _ReadLayer(encoder, config.width)
+        self.lstm = nn.LSTMCell(self.convolutions.out, config.memory)
         self.out = config.memory
         self.memory = 2 * config.memory
 
-    def _look(self, inputs: NetInput) -> Tensor:
-        if hasattr(self, "convolutions"):
-            return self.convolutions(inputs.frames, inputs.rows)
-        return torch.tanh(self.layer(self.reader(inputs.frames, inputs.rows)))
-
     def forward(self, inputs: NetInput) -> tuple[Tensor, Tensor]:
-        x = self._look(inputs)
+        x = self.convolutions(inputs.frames, inputs.rows)
         x = (x if inputs.inverse is None else x.index_select(0, inputs.inverse)).view(*inputs.episode_start.shape, -1)
         memory, outputs = inputs.memory, []
         for step, starts in zip(x, inputs.episode_start, strict=True):
@@ -202,7 +205,7 @@ class Tower(nn.Module):
         free = {
             output.name: torch.full((output.size,), output.free) for output in plan.outputs if output.free is not None
         }
-        self.free = nn.ParameterDict(free)
+        self.free, self._free = nn.ParameterDict(free), tuple(free)
 
     def forward(self, inputs: NetInput) -> tuple[dict[str, Tensor], Tensor]:
         x, memory = self.body(inputs)
@@ -213,8 +216,8 @@ class Tower(nn.Module):
             output.name: part.squeeze(1) if output.scalar else part
             for output, part in zip(self._seen, y.split(self._sizes, dim=1), strict=True)
         }
-        for name, weight in self.free.items():
-            outputs[name] = weight.expand(len(y), -1)
+        for name in self._free:
+            outputs[name] = self.free[name].expand(len(y), -1)
         return outputs, memory
 
     def initialise(self, generator: torch.Generator) -> None:

@@ -41,14 +41,14 @@ def test_the_likelihood_is_its_definition_episode_by_episode(demonstrations: int
         Program(machine(), reader().vocabulary), reader(), problem.demonstrated, problem.plays, by_episode=True
     )
     for weights in np.random.default_rng(0).uniform(0, 3, (5, 3)):
-        expected = 0.0  # of the strongest rival
+        expected = 0.0
         ours = totals(problem.demonstrated, weights)
         for rival in problem.plays:
             theirs = totals(rival.rollout, weights)
             squares = np.var(ours) * len(ours) + np.var(theirs) * len(theirs)
             variance = squares / (len(ours) + len(theirs) - 2) * (1 / len(ours) + 1 / len(theirs))
             gain = (np.mean(ours) - np.mean(theirs)) / sqrt(1 + pi / 8 * variance)
-            expected = min(expected, -log1p(exp(-gain)))
+            expected -= log1p(exp(-gain)) / sqrt(len(problem.plays))
         density = Density(evidence, PosteriorConfig())
         assert density(np.append(weights, 0.7)[None])[0] == pytest.approx(expected)
 

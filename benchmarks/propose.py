@@ -1,18 +1,19 @@
 """Structure from traces: state merging (AALpy's RPNI and EDSM) beside the milestones of `srm propose`, on the same demonstrations.
 
     pip install aalpy
-    python benchmarks/propose.py [--tasks doorkey keycorridor ...] [--noise 0.33]
+    python benchmarks/propose.py [--tasks doorkey keycorridor ...] [--noise 0.33] [--out FOLDER]
 
 State merging gets the ten demonstrations that ship (or as many of a wandering expert) as accepted words, and their beginnings and the episodes of random play as
 rejected ones. Its automaton becomes a machine: a node for each state, and each transition pays a hole of its event, positive, with the
 end worth most. For each way: nodes, how many of 20 new demonstrations end at an accepting node, how many of 20 by an expert a third of whose
-actions are random, what `srm check` warns of, and how many loops no atom forbids.
+actions are random, what `srm check` warns of, and how many loops no atom forbids. --out keeps the machines, to train on them.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from aalpy.learning_algs import run_EDSM, run_RPNI  # no dependency of the package
 
@@ -63,11 +64,11 @@ def machine_of(automaton, end: str, vocabulary: Vocabulary) -> Machine:  # type:
     return parse("\n".join(lines))
 
 
-def reached(machine: Machine, task: Task, shown: Demonstrations) -> int:
+def reached(machine: Machine, task: Task, recorded: Demonstrations) -> int:
     """How many of the demonstrations end at an accepting node."""
     values = {hole.name: _middle(hole) for hole in machine.holes}
     reader, accepted = task.event_reader(), 0
-    for trajectory in shown.trajectories:
+    for trajectory in recorded.trajectories:
         walk = Walk(machine, reader.vocabulary, values)
         for (happened,) in happenings(reader.read(as_rollout([trajectory])), reader.vocabulary):
             walk.step(happened, {})
@@ -80,10 +81,10 @@ def _middle(hole: Hole) -> float:
     return round((hole.space.low + hole.space.high) / 2)
 
 
-def rows(task: Task, shown: Demonstrations) -> Iterator[Sequence[object]]:
-    play = random_play(task, shown.as_rollout(), 0).rollout
-    account = read_demonstrations(shown, task.event_reader(), task.solved, play)
-    proposal: Proposal = propose_machine(account, task.name, shown.env_id)
+def rows(task: Task, recorded: Demonstrations, out: Path | None) -> Iterator[Sequence[object]]:
+    play = random_play(task, recorded.as_rollout(), 0).rollout
+    account = read_demonstrations(recorded, task.event_reader(), task.solved, play)
+    proposal: Proposal = propose_machine(account, task.name, recorded.env_id)
     data, vocabulary = words_of(account), account.vocabulary
     machines = {"milestones": proposal.machine}
     for name, learn in (("RPNI", run_RPNI), ("EDSM", run_EDSM)):
@@ -91,6 +92,9 @@ def rows(task: Task, shown: Demonstrations) -> Iterator[Sequence[object]]:
         machines[name] = machine_of(automaton, proposal.structure.end or "", vocabulary)
     clean, wandering = record(task, NEW, 1), record_with(task, NEW, 1, habit=None, noise=0.33)
     for name, machine in machines.items():
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f"{task.name}_{name}.srm").write_text(str(machine))
         report = check(machine, vocabulary)
         open_loops = len(forbid_farming(machine, vocabulary, machine.constraint()).unproved)
         yield (
@@ -108,6 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=list(FAMILIES))
     parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     print(
         "| task | structure | nodes | new demonstrations accepted | wandering ones | warnings | loops no atom forbids |"
@@ -115,10 +120,10 @@ def main() -> None:
     print("|---|---|--:|--:|--:|--:|--:|")
     for name in given.tasks:
         task = find_task(name)
-        shown = (
+        recorded = (
             record_with(task, 10, 0, habit=None, noise=given.noise) if given.noise else demos.load(demos.shipped(task))
         )
-        for row in rows(task, shown):
+        for row in rows(task, recorded, given.out):
             print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 

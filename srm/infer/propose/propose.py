@@ -67,9 +67,10 @@ def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
         _wording(account, thresholds, guards),
         _heading(account, structure, task, env_id),
     )
+    used = [threshold.hole for threshold in thresholds if threshold.event in events]
     tried: list[str] = []
     for options in _ladder(again):
-        sketch = draw_sketch(structure, account.vocabulary, options)
+        sketch = draw_sketch(structure, account.vocabulary, options, used)
         proved = subject.prove(sketch)
         if isinstance(proved, str):
             tried.append(f"{options}: {proved}")

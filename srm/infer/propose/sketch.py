@@ -8,7 +8,7 @@ the end            pays from everywhere: whoever solves the task has solved it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from srm.infer.propose.again import Again
@@ -79,14 +79,17 @@ class Sketch:
         return tuple(rule for node in self.nodes for rule in node.rules)
 
 
-def draw_sketch(structure: Structure, vocabulary: Vocabulary, options: Options) -> Sketch:
+def draw_sketch(
+    structure: Structure, vocabulary: Vocabulary, options: Options, thresholds: Collection[str] = ()
+) -> Sketch:
+    """`thresholds`: holes of comparisons, which are no pay."""
     futures = [stages_of(way, again) for way, again in zip(structure.ways, options.again, strict=True)]
     end = structure.end or structure.ways[0].skeleton[-1]
     total = sum(len(way.numbers) for way in structure.ways)
     waypoints = find_waypoints(futures)
     writer = _Writer(vocabulary, options, end, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
-    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, end, vocabulary))), end)
+    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, end, vocabulary, thresholds))), end)
 
 
 def reward(event: str) -> HolePlan:
@@ -185,10 +188,15 @@ def _limit(beside: Beside) -> tuple[int | HolePlan, str]:
 
 
 def _atoms(
-    waypoints: Sequence[Waypoint], nodes: Sequence[NodePlan], end: str, vocabulary: Vocabulary
+    waypoints: Sequence[Waypoint],
+    nodes: Sequence[NodePlan],
+    end: str,
+    vocabulary: Vocabulary,
+    thresholds: Collection[str],
 ) -> Iterator[AtomPlan]:
     """What any reading of the demonstrations should keep: the end is worth most, and no stretch more than what it leads to."""
     limits = {rule.limit.name for node in nodes for rule in node.rules if isinstance(rule.limit, HolePlan)}
+    limits |= set(thresholds)
     paid = {rule.hole.name for node in nodes for rule in node.rules}
     if len(paid) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""

@@ -88,6 +88,7 @@ def test_a_height_that_random_play_never_reaches_is_a_milestone() -> None:
     assert hole.space is not None
     assert 0.29 <= hole.space.low <= 0.31
     assert hole.space.high == 1.0
+    assert "every hole except ?height_from <= ?goal" in proposal.text
     assert "height > ?height_from // ?high_height -> before_goal" in rules(proposal, "before_high_height")
 
 

@@ -1,6 +1,6 @@
 """Whether chosen questions teach more than any questions, and whether what they teach is true.
 
-    python -m benchmarks.preferences --problems 30
+    python -m benchmarks.preferences --problems 20
 
 Holes are known: each problem draws them from the posterior of one demonstration, and somebody who knows them answers 20 questions about pairs
 of episodes, as the model says that people answer. The pairs are chosen (`next_pair`), or drawn by lot. Printed are how much narrower
@@ -31,7 +31,8 @@ from srm.machine.language.parse import find_machine
 from srm.seeding import stream
 from srm.trajectory import Trajectory, as_rollout
 
-CONFIG = PosteriorConfig(sweeps=600)
+CONFIG = PosteriorConfig(sweeps=400)
+DRAWS = 1000  # by which pairs are chosen
 Pair = tuple[int, int]
 
 
@@ -41,7 +42,7 @@ class Settings:
 
     task: str = "doorkey"
     machine: str = "doorkey"
-    problems: int = 30
+    problems: int = 20
     questions: int = 20
     demonstrations: int = 1
     seed: int = 0
@@ -87,7 +88,7 @@ class Problem:
 
     def answered(self, truth: Floats, questions: int, rng: np.random.Generator, chosen: bool) -> ComparedEpisodes:
         """So many answers of somebody who knows the holes [H]."""
-        paid, known = self.totals(self.before), self.totals(truth[None])[0]
+        paid, known = self.totals(self.before[:: 1 + len(self.before) // DRAWS]), self.totals(truth[None])[0]
         log_weight, pairs, answers = np.zeros(len(paid)), list[Pair](), []
         for _ in range(questions):
             if chosen:

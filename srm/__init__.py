@@ -31,7 +31,21 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import check, compare, demonstrations, evaluate, infer, learn, load, propose, record, resume, train
+    from srm.api import (
+        check,
+        compare,
+        demonstrations,
+        envs,
+        evaluate,
+        infer,
+        learn,
+        load,
+        propose,
+        record,
+        resume,
+        rollout,
+        train,
+    )
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -62,6 +76,7 @@ __all__ = [
     "check",
     "compare",
     "demonstrations",
+    "envs",
     "evaluate",
     "from_terms",
     "infer",
@@ -70,6 +85,7 @@ __all__ = [
     "propose",
     "record",
     "resume",
+    "rollout",
     "train",
 ]
 
@@ -80,6 +96,7 @@ _HOME = {
             "check",
             "compare",
             "demonstrations",
+            "envs",
             "evaluate",
             "from_terms",
             "infer",
@@ -88,6 +105,7 @@ _HOME = {
             "propose",
             "record",
             "resume",
+            "rollout",
             "train",
         ),
         "srm.api",
@@ -103,6 +121,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "sb3":  # a part of its own, which needs an extra
+        return import_module("srm.sb3")
     if name not in _HOME:
         raise AttributeError(f"module srm has no attribute {name}")
     value = getattr(import_module(_HOME[name]), name)

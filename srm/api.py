@@ -28,16 +28,20 @@ from srm.machine.model import Machine
 from srm.machine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from srm.domains.play import ActOnAll, OpenEnvs
     from srm.evaluate.audit import Audit
     from srm.infer.propose.propose import Proposal
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
     from srm.report.progress import RoundProgress
     from srm.results import PosteriorResult, RunResult
+    from srm.rl.foreign import MakeLearner
     from srm.runs.evaluation import ActionChoice, Evaluation
     from srm.runs.policy import Trained
     from srm.runs.run import Run
-    from srm.trajectory import Demonstrations
+    from srm.trajectory import Demonstrations, Rollout
 
 Named = str | Path
 PROPOSED = "proposed"  # in place of a machine: one that is read from the demonstrations
@@ -139,6 +143,40 @@ def record(
     chosen = _task(task)
     with_expert = chosen if expert is None else replace(chosen, expert=expert)
     return record_episodes(with_expert, count, seed, lambda trajectory: solved(chosen, trajectory), noise=noise)
+
+
+# Play
+
+
+def envs(task: Task | str | VectorEnv, count: int = 16, *, seed: int = 0) -> OpenEnvs:
+    """Environments to play in, side by side, for a learner of your own. `srm.rollout` plays them.
+
+    Args:
+        task: A task or its name, for the environments that `srm.learn` plays too; or a vector of Gymnasium.
+        count: How many; a vector has its own number.
+        seed: Of their episodes.
+    """
+    from gymnasium.vector import VectorEnv
+
+    from srm.domains.envs import GymnasiumEnvs
+    from srm.domains.play import OpenEnvs
+
+    return OpenEnvs(GymnasiumEnvs(task, seed) if isinstance(task, VectorEnv) else _task(task).make_envs(count, seed))
+
+
+def rollout(envs: OpenEnvs, act: ActOnAll, steps: int = 128) -> Rollout:
+    """Plays the next steps of every environment, which continue those of the rollout before.
+
+    Args:
+        envs: Of `srm.envs`.
+        act: A function from what B environments observe, [B, ...], to an action for each, [B].
+        steps: How many of each.
+    """
+    from srm.domains.play import OpenEnvs
+
+    if not isinstance(envs, OpenEnvs):
+        raise TaskError(f"{type(envs).__name__} are no environments of srm.envs; write srm.rollout(srm.envs(...), act)")
+    return envs.rollout(act, steps)
 
 
 # Inference
@@ -307,6 +345,7 @@ def learn(
     out: Named | None = None,
     progress: bool = True,
     cores: Literal[0, 1, 2] = 1,
+    policy: str | MakeLearner | None = None,
     **settings: Any,
 ) -> RunResult:
     """Infers the holes of a machine while a policy is trained on it, in a run folder.
@@ -320,9 +359,12 @@ def learn(
         out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is given_machine.
         progress: Whether to show how the run is getting on.
         cores: Of Algorithm 1 (`infer="algorithm1"`). 2 infers the holes in a process beside this one.
+        policy: Another learner in the policy's place: `"sb3:SAC"`, or a function from environments (of `srm.envs`) and a seed to a
+            learner of your own, with `frames`, `collect`, `update` and `log_probs`.
         **settings: Any flag of `srm learn`, such as `stop_at`, `constraint`, `count`, `infer`, `learner`, `net`,
             `ppo={"discount": 0.98}` or `posterior={"sweeps": 200}`.
     """
+    from srm.runs.foreign_policy import OWN
     from srm.runs.given import Given
     from srm.runs.keywords import configured
     from srm.runs.learning_settings import Learning
@@ -332,10 +374,11 @@ def learn(
     if machine == PROPOSED:
         machine = propose(task, demonstrations, seed=seed, count=settings.get("count")).machine
     given_machine, named = _machine(resolved, machine)
+    own = policy if callable(policy) else None
     settings |= {"task": _config_name(resolved, task), "machine": named, "frames": frames, "seed": seed, "cores": cores}
-    config = configured(Learning, settings, "srm.learn")
-    given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count))
-    parts = (config.task, named or "learn", *config.learning.names)
+    config = configured(Learning, settings | {"policy": OWN if own else policy}, "srm.learn")
+    given = Given(resolved, given_machine, _demos(resolved, demonstrations, config.count), own)
+    parts = (config.task, named or "learn", *config.learner_names)
     return _complete(lambda: Run.begin(config, _free_folder(out, parts, seed), given), resolved, progress)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.tasks import find_task
 from srm.errors import RunError
-from srm.files import appending, write_whole
+from srm.files import appending, read_whole, write_whole
 from srm.runs.folder import RunWriter
+from srm.runs.log import log_lines
 from tests.report.sample import write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -102,3 +105,32 @@ def test_what_is_kept_lies_in_the_run(name: str, run: Path, precious: Path, tmp_
     assert main(["report", str(run), "--keep", str(tmp_path / "kept")]) == 2
     assert f"{name} is a link to a file outside of" in capsys.readouterr().err
     assert not list((tmp_path / "kept").rglob(name))
+
+
+# Reading
+
+
+@pytest.mark.parametrize("kind", ["pipe", "zeros", "hole", "folder", "loop"])
+def test_what_is_no_file_or_too_long_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "zeros":
+            path.symlink_to("/dev/zero")
+        case "hole":
+            with path.open("wb") as file:
+                file.truncate(1 << 40)
+        case "folder":
+            path.mkdir()
+        case "loop":
+            path.symlink_to(path)
+    with pytest.raises((ValueError, OSError)):
+        read_whole(path, 100)
+    with pytest.raises(RunError, match=r"log\.csv cannot be read: .*; leave this run out"):
+        log_lines(path)
+
+
+def test_what_the_shell_pipes_in_is_read() -> None:
+    words = ["bash", "-c", f"{sys.executable} -m srm draw <(echo 'machine m'; echo 'start s'; echo 'accept e') -o -"]
+    assert "<svg" in subprocess.run(words, capture_output=True, text=True, check=True).stdout

@@ -23,6 +23,7 @@ LAYERS = (
     "domains",
     "evaluate",
     "rl",
+    "sb3",
     "infer",
     "runs",
     "suites",
@@ -34,7 +35,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 ENTRIES = ("__init__.py", "__main__.py")  # of the package itself, above all layers
-TORCH = ("rl", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
+TORCH = ("rl", "sb3", "infer", "runs", "suites", "cli")  # the last three only for the verbs below
 LEARNERS = ("learn", "train", "eval")  # verbs that need torch; every other one starts without it
 INFERRING = ("infer", "propose")  # need no torch, but what infers
 
@@ -120,6 +121,26 @@ OUTSIDE_DOMAINS = [
     and path.relative_to(ROOT).as_posix() != KNOWS_DOMAINS
 ]
 # module -> the one thing it may know, and why
+OPENING = ("open", "read_text", "read_bytes", "json.load", "json.loads", "np.load", "tomllib.load", "safe_open")
+OPENERS = ("files.py", "domains/demonstrations.py")  # the second: JSON within an archive, of text that was read
+
+
+def opened_by(path: Path) -> list[int]:
+    """The lines at which a module opens a file to read it, or reads JSON; its own assets and locks do not count."""
+    lines = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        own = called.startswith(("(files(", "os.open", "self.boards"))
+        if not own and (called in OPENING or called.endswith(tuple(f".{name}" for name in OPENING[:3]))):
+            lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_one_module_opens_files_to_read_them(path: Path) -> None:
+    assert path.relative_to(ROOT).as_posix() in OPENERS or opened_by(path) == []
+
+
 ALLOWED = {
     "report/run/learning.py": "holds 'minigrid'",  # the name of the page's script that draws a grid, in report/html/assets
 }

@@ -119,7 +119,7 @@ def _known(path: Path) -> Iterator[str]:
 
 def _folder(learning: Learning) -> Path:
     machine = Path(learning.machine).stem if learning.machine else "learn"
-    parts = (learning.task.replace(":", "."), machine, *learning.learning.names)
+    parts = [part.replace(":", ".") for part in (learning.task, machine, *learning.learner_names)]
     folder = Path("runs") / "-".join([*parts, f"seed{learning.seed}"])
     others = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
     return next(path for path in chain([folder], others) if not path.exists())

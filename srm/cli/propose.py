@@ -53,6 +53,7 @@ class Propose:
     def _compare(self, proposal: Proposal, inputs: ProposalInputs, name: str) -> None:
         from srm.infer.propose.against import compare_pay, table
         from srm.machine.checks.check import compare
+        from srm.machine.checks.core.report import step_text
         from srm.machine.language.parse import find_machine
 
         task, machine = inputs.task, proposal.machine
@@ -60,7 +61,8 @@ class Propose:
         trajectories = inputs.demonstrations.trajectories
         rows = compare_pay(machine, other, task.event_reader(), trajectories)
         print("\n" + "\n".join(table(rows, machine.name, other.name, len(trajectories))))
-        for finding in compare(machine, other, task.vocabulary).findings:
-            print(f"\n{finding.severity}: {finding.message}")
-            for line in finding.witness.lines() if finding.witness else ():
-                print(f"    {line}")
+        report = compare(machine, other, task.vocabulary)
+        for finding in report.of("against", "error") or report.of("against", "note"):
+            print(f"\n{finding.message}")
+            for step in finding.witness.steps if finding.witness else ():
+                print(f"    {step_text(step)}")

@@ -38,6 +38,8 @@ class OpenStudio:
     """episodes that are no demonstrations, such as `srm eval --replays FILE` writes, to compare with"""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = None
     """where episodes that you play are kept, to be added to; TASK-played.npz unless given"""
+    infer: bool = True
+    """give holes without a value the one that the demonstrations suggest, some seconds after the start"""
     browser: bool = True
     """open the page at once"""
 
@@ -81,7 +83,7 @@ class OpenStudio:
         episodes = EpisodeLibrary(task, store, given_demonstrations(task, self.demos), others, policy)
         name = self.machine or (task.machines[0] if task.machines else None)
         text = None if name is None else _text(name)
-        studio = Studio(task, self.task, Path.cwd(), text, episodes)
+        studio = Studio(task, self.task, Path.cwd(), text, episodes, self.infer)
         Watch(studio, Compare(studio, Edit(studio, self.demos)))
         return studio
 

@@ -154,11 +154,8 @@ def save_replays(trained: Trained, task: Task, how: ActionChoice, seed: int, pat
     """Episodes of a policy, solved or not, as a file that everything that reads demonstrations can read."""
     from srm.domains.demonstrations import save
     from srm.domains.record import play
-    from srm.rl.actor import Actor
 
-    envs = task.make_envs(1, seed)
-    actor = Actor(trained.net(envs), seed, greedy=how == "greedy")
-    envs.close()
+    actor = trained.actor(task, seed, greedy=how == "greedy")
     env = task.environment(task.env_id)
     seeds = stream(seed, "worlds of replays").integers(2**31, size=count).tolist()
     with one_thread():

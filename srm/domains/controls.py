@@ -6,7 +6,7 @@ player asks for), else a number key for each action. Keys are named as browsers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
 
     from srm.domains.base import Task
 
-MOST_ACTIONS = 36  # that can be named by a key: 0 to 9, then a to z
 _KEYS = "1234567890abcdefghijklmnopqrstuvwxyz"
+_ARROWS = {  # as pygame numbers them, before version 2 and since
+    273: "ArrowUp",
+    274: "ArrowDown",
+    275: "ArrowRight",
+    276: "ArrowLeft",
+    1073741906: "ArrowUp",
+    1073741905: "ArrowDown",
+    1073741903: "ArrowRight",
+    1073741904: "ArrowLeft",
+}
 
 
 @dataclass(frozen=True)
@@ -41,17 +50,20 @@ def controls_of(task: Task, env: gymnasium.Env) -> Controls:
     own = task.controls or _of_domain(task)
     if own is not None:
         return own
-    count = action_count(task, env)
-    keys = _of_environment(env, count)
-    return Controls(keys or {(key,): action for action, key in enumerate(_KEYS[:count])}, noop=0 if keys else None)
+    keys = _of_environment(env, action_count(task, env))
+    noop = keys.pop((), None)
+    named = {action for combination, action in keys.items() if len(combination) == 1}
+    free = [key for key in _KEYS if (key,) not in keys]
+    others = [action for action in range(action_count(task, env)) if action not in named]
+    return Controls({**keys, **{(key,): action for key, action in zip(free, others, strict=False)}}, noop)
 
 
 def action_count(task: Task, env: gymnasium.Env) -> int:
     """How many actions there are to choose from; an environment that has no list of them cannot be played by keys."""
     count = getattr(env.action_space, "n", None)
-    if count is None:
+    if count is None or getattr(env.action_space, "start", 0) != 0:
         raise TaskError(
-            f"{task.env_id} has actions {env.action_space}, and keys choose among a few; wrap it so that they are Discrete"
+            f"{task.env_id} has actions {env.action_space}, and keys choose among a few; wrap it so that they are Discrete, from 0"
         )
     return int(count)
 
@@ -72,16 +84,19 @@ def _of_domain(task: Task) -> Controls | None:
 
 
 def _of_environment(env: gymnasium.Env, count: int) -> dict[tuple[str, ...], int]:
-    """Gymnasium lets an environment write a combination as text, as a key's code, or as a tuple of these."""
+    """Gymnasium lets an environment write a combination as text, as a key's code, or as a tuple of these; of no keys at all, what is done then."""
     mapping = getattr(env.unwrapped, "get_keys_to_action", None)
     keys: dict[tuple[str, ...], int] = {}
     for combination, action in (mapping() if callable(mapping) else {}).items():
-        names = tuple(dict.fromkeys(_names(combination)))
-        if names and isinstance(action, int) and 0 <= action < count:
-            keys[names] = action
+        listed = combination if isinstance(combination, tuple | list | str) else (combination,)
+        names = tuple(dict.fromkeys(map(_name, listed)))
+        if None not in names and isinstance(action, int) and 0 <= action < count:
+            keys[names] = action  # type: ignore[index]
     return keys
 
 
-def _names(combination: Any) -> Iterable[str]:
-    for key in combination if isinstance(combination, tuple | list | str) else [combination]:
-        yield chr(key) if isinstance(key, int) and 32 <= key < 127 else str(key)
+def _name(key: Any) -> str | None:
+    """What a browser calls a key; None: it has no such key."""
+    if isinstance(key, str):
+        return key
+    return chr(key) if isinstance(key, int) and 32 <= key < 127 else _ARROWS.get(key)

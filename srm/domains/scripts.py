@@ -27,7 +27,7 @@ import numpy as np
 from srm.domains.base import Task
 from srm.domains.record import play_actions, refuse_unknown_actions, versions_here
 from srm.errors import DemonstrationError, TaskError
-from srm.files import MOST_JSON, parse_json
+from srm.files import MOST_JSON, parse_json, read_whole
 from srm.trajectory import Demonstrations, Trajectory
 
 SUFFIXES = (".json", ".csv")
@@ -48,11 +48,7 @@ class Script:
 def import_script(path: Path, task: Task) -> Demonstrations:
     """The episodes of a file, played in the environment of a task."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_JSON + 1)
-        if len(content) > MOST_JSON:
-            raise ValueError(f"it is longer than {MOST_JSON >> 20} MB")
-        text = content.decode("utf-8-sig")
+        text = read_whole(path, MOST_JSON).decode("utf-8-sig")
         scripts = list(_of_csv(text) if path.suffix == ".csv" else _of_json(text))
         _refuse_too_many(scripts)
     except OSError as error:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from srm.domains.base import EventReader
 from srm.domains.reading import EventStream, read_events
 from srm.evaluate import batched, symbolic
+from srm.evaluate.ledger import Ledger
 from srm.evaluate.program import Program
 from srm.machine.model import Machine
 from srm.trajectory import Events, Rollout
@@ -41,6 +44,7 @@ class OpenPayer:
         self.events: Events | None = None  # of the rollout read last, and what the machine makes of them
         self.residual: symbolic.Residual | None = None
         self.paid: batched.Paid | None = None  # the rollout paid last, with the contribution of each firing
+        self.ledger: Ledger | None = None  # for whoever learns from old steps again
         self._rollout: Rollout | None = None
         self._carry: symbolic.Carry | None = None
 
@@ -49,7 +53,14 @@ class OpenPayer:
         if self.residual is None or rollout is not self._rollout:
             self._rollout, self.events = rollout, self.stream.read(rollout)
             self.residual, self._carry = walk_rollout(self.program, rollout, self.events, self._carry)
+            if self.ledger is not None:
+                over, unpaid = rollout.terminated | rollout.truncated, np.zeros(rollout.valid.shape)
+                self.ledger.add(self.events, over, rollout.valid, unpaid)
         return self.residual
+
+    def keep(self, steps: int) -> None:
+        """From now on so many steps of each env can be paid again."""
+        self.ledger = Ledger(self.program, steps)
 
     def pay(self, rollout: Rollout, assignment: batched.Floats) -> batched.Floats:
         """[T, B] under one assignment [H]."""

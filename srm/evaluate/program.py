@@ -23,6 +23,11 @@ class Program:
         require_words(self.machine, self.vocabulary)
 
     @cached_property
+    def repays(self) -> bool:
+        """Whether a rule has hindsight."""
+        return any(rule.hindsight is not None for _, rule, _ in self.machine.rules)
+
+    @cached_property
     def tables(self) -> Tables:
         return tables_of(self.machine, self.vocabulary)
 

@@ -13,6 +13,8 @@ from srm.infer.project import Floats
 from srm.machine.model import Machine
 from srm.trajectory import Rollout
 
+LogProb = np.ndarray | None  # [T, B]; None: the policy draws no actions
+
 
 @dataclass(frozen=True, eq=False)
 class Belief:
@@ -46,6 +48,11 @@ class PaysByBelief:
     def pay(self, rollout: Rollout) -> np.ndarray:
         """[T, B]."""
         return self.payer.pay(rollout, self.belief.mode)
+
+    def pay_again(self) -> np.ndarray:
+        """[N, B] all steps that the payer keeps, the latest last."""
+        assert self.payer.ledger is not None
+        return self.payer.ledger.pay(self.belief.mode)
 
     def finish(self) -> dict[str, float]:
         """Nothing is waited for, unless it is inferred in the background."""

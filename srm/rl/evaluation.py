@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -17,8 +18,29 @@ from srm.trajectory import Mask, Rollout, joined, masked
 
 DRAWS = 2000
 WHOLE_ENVS, EPISODES = 32, 4  # so many whole episodes of each: the first to end anywhere would be the short ones
-MOST_STEPS = 4096
+WHOLE_STEPS, MOST_STEPS = 128, 4096  # of a rollout, and in all
 COLUMNS = ("env", "total", "length", "solved")  # of episodes
+
+
+class PlayerBatch(Protocol):
+    """What a player did."""
+
+    @property
+    def rollout(self) -> Rollout: ...
+
+    @property
+    def log_prob(self) -> np.ndarray | None: ...
+
+
+class EnvPlayer(Protocol):
+    """B envs, played by somebody."""
+
+    @property
+    def envs(self) -> Envs: ...
+
+    def collect(self, greedy: bool = False) -> PlayerBatch:
+        """The next T steps of every env."""
+        ...
 
 
 def evaluate(
@@ -31,14 +53,22 @@ def evaluate(
     num_steps: int = 128,
     judge: Callable[[Rollout], Mask | None] = lambda _: None,
 ) -> Episodes:
+    """What a network does."""
+    return first_episodes(Player(envs, net, num_steps, seed), episodes, greedy=greedy, judge=judge)
+
+
+def first_episodes(
+    player: EnvPlayer, episodes: int, *, greedy: bool, judge: Callable[[Rollout], Mask | None] = lambda _: None
+) -> Episodes:
     """The first episodes of each env, the same number of each (or one more).
 
     An env's quota counts, not the first to end anywhere: those would be the short ones. `judge` sees every rollout, and may say which
     episodes are solved, as `EpisodeBook.read` takes it.
     """
-    quota = np.full(envs.count, episodes // envs.count)
-    quota[: episodes % envs.count] += 1
-    player, book = Player(envs, net, num_steps, seed), EpisodeBook(envs.count)
+    count = player.envs.count
+    quota = np.full(count, episodes // count)
+    quota[: episodes % count] += 1
+    book = EpisodeBook(count)
     parts: list[Episodes] = []
     while (quota > 0).any():
         rollout = player.collect(greedy).rollout
@@ -84,18 +114,17 @@ def share_estimate(hits: np.ndarray) -> IntervalEstimate:
     return IntervalEstimate(p, max(0.0, middle - half), min(1.0, middle + half))  # rounding may leave them by a hair
 
 
-def play_whole(net: Net, envs: Envs, seed: int, num_steps: int = 128) -> tuple[Rollout, np.ndarray]:
-    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them."""
-    player = Player(envs, net, num_steps, seed)
+def play_whole(player: EnvPlayer) -> tuple[Rollout, np.ndarray | None]:
+    """The first episodes of each env, and the log-probabilities [T, B] of what the policy did in them, if it knows any."""
     rollouts: list[Rollout] = []
     log_probs: list[np.ndarray] = []
-    episodes = np.zeros(envs.count, np.int64)  # finished, of each env
-    while (episodes < EPISODES).any() and len(rollouts) * num_steps < MOST_STEPS:
+    episodes = np.zeros(player.envs.count, np.int64)  # finished, of each env
+    while (episodes < EPISODES).any() and len(rollouts) * WHOLE_STEPS < MOST_STEPS:
         batch = player.collect()
         rollouts.append(batch.rollout)
-        log_probs.append(batch.log_prob)
+        log_probs += [] if batch.log_prob is None else [batch.log_prob]
         episodes += (batch.rollout.terminated | batch.rollout.truncated).sum(axis=0)
-    return _first_episodes(joined(rollouts)), np.concatenate(log_probs)
+    return _first_episodes(joined(rollouts)), np.concatenate(log_probs) if log_probs else None
 
 
 def _first_episodes(rollout: Rollout) -> Rollout:

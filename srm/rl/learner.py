@@ -9,15 +9,20 @@ A learner never learns what a machine is: the task's reward, a machine, GAIL and
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor, nn
 
 from srm.domains.envs import Envs
+from srm.domains.record import Act
 from srm.domains.spaces import Choice, describe
 from srm.errors import RunError, TaskError
+from srm.rl.actor import Actor
+from srm.rl.evaluation import WHOLE_STEPS, play_whole
 from srm.rl.optimise import Optimiser
 from srm.rl.rollout import Batch, Player, log_probs_along
 from srm.rl.saved import load_weights
@@ -26,6 +31,35 @@ from srm.seeding import stream
 from srm.trajectory import Rollout
 
 Pay = Callable[[Batch], np.ndarray]  # -> [T, B]; most read `batch.rollout` alone
+
+
+class RunLearner(Protocol):
+    """What a run needs of a learner, whoever has written it (`srm.rl.foreign`)."""
+
+    frames: int
+    rounds: int
+
+    @property
+    def envs(self) -> Envs: ...
+
+    @property
+    def num_steps(self) -> int: ...
+
+    def collect(self) -> Any: ...
+
+    def update(self, batch: Any, pay: np.ndarray) -> dict[str, float]: ...
+
+    def log_probs(self, rollout: Rollout) -> np.ndarray | None: ...
+
+    def tensors(self) -> dict[str, Tensor]: ...
+
+    def load(self, tensors: Mapping[str, Tensor], frames: int, rounds: int) -> None: ...
+
+    def weights(self) -> dict[str, Tensor]: ...
+
+    def acting(self, seed: int) -> AbstractContextManager[Act | None]: ...
+
+    def play_whole(self, envs: Envs, seed: int) -> tuple[Rollout, np.ndarray | None]: ...
 
 
 class Learner(ABC):
@@ -66,6 +100,31 @@ class Learner(ABC):
         Every env's first observation is taken to begin an episode. (What this learner played itself: `Batch.log_prob`.)
         """
         return log_probs_along(self.net, rollout)
+
+    # What a run asks for besides
+
+    @property
+    def envs(self) -> Envs:
+        return self.player.envs
+
+    @property
+    def num_steps(self) -> int:
+        """T."""
+        return self.player.num_steps
+
+    def weights(self) -> dict[str, Tensor]:
+        """The policy's own, by name."""
+        return {f"net.{name}": value for name, value in self.net.state_dict().items()}
+
+    @contextmanager
+    def acting(self, seed: int) -> Iterator[Act]:
+        """Somebody who plays one environment by the policy as it is."""
+        with self.net.fixed():
+            yield Actor(self.net, seed)
+
+    def play_whole(self, envs: Envs, seed: int) -> tuple[Rollout, np.ndarray | None]:
+        """The first episodes of each env, and the log-probabilities [T, B] of what was done in them."""
+        return play_whole(Player(envs, self.net, WHOLE_STEPS, seed))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that learning has changed, by name, for a checkpoint."""

@@ -57,10 +57,10 @@ class Episode:
 
 
 def record_episodes(
-    task: Task, machine: Machine, demonstrations: Demonstrations, act: Act, count: int = 10, seed: int = 0
+    task: Task, machine: Machine, demonstrations: Demonstrations, act: Act | None, count: int = 10, seed: int = 0
 ) -> dict[str, Any]:
-    """All demonstrations, then `count` episodes of a policy in the task's environment. The machine is a concrete one."""
-    episodes = [*_demonstrated(task, demonstrations), *_played(task, act, count, seed)]
+    """All demonstrations, then `count` episodes of a policy in the task's environment, if it can act there. The machine is a concrete one."""
+    episodes = [*_demonstrated(task, demonstrations), *(() if act is None else _played(task, act, count, seed))]
     values, room = machine.values(), MOST_PICTURES
     records = []
     for episode in episodes:

@@ -10,7 +10,7 @@ from srm.domains.base import Task
 from srm.evaluate.batched import Paid
 from srm.evaluate.payer import Payer
 from srm.evaluate.success import SuccessReader, accepts_anything
-from srm.rl.evaluation import IntervalEstimate, evaluate, mean_estimate, share_estimate
+from srm.rl.evaluation import IntervalEstimate, first_episodes, mean_estimate, share_estimate
 from srm.rl.threads import one_thread
 from srm.runs.policy import Trained
 from srm.trajectory import Rollout
@@ -74,9 +74,8 @@ def evaluate_policy(
     envs = task.make_envs(min(MOST_ENVS, episodes), EVAL_SEEDS + seed)
     try:
         with one_thread():
-            net = trained.net(envs)
-            judge = _success(trained, task).read
-            played = evaluate(net, envs, episodes, greedy=play == "greedy", seed=EVAL_SEEDS + seed, judge=judge)
+            player = trained.player(task, envs, EVAL_SEEDS + seed)
+            played = first_episodes(player, episodes, greedy=play == "greedy", judge=_success(trained, task).read)
     finally:
         envs.close()
     return Evaluation(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from srm.domains.base import Task
 from srm.domains.tasks import find_task
 from srm.errors import TaskError
 from srm.machine.model import Machine
 from srm.trajectory import Demonstrations
+
+if TYPE_CHECKING:
+    from srm.rl.foreign import MakeLearner
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +23,7 @@ class Given:
     task: Task | None = None
     machine: Machine | None = None
     demonstrations: Demonstrations | None = None
+    policy: MakeLearner | None = None
 
 
 def resume_call(folder: Path, task: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from srm.domains.base import Task
+from srm.domains.spaces import Spaces
 from srm.evaluate.batched import Paid, assignment_of
 from srm.infer.algorithm1.loop import InferenceRound, infer
 from srm.infer.posterior.evidence import Play
@@ -27,9 +28,8 @@ from srm.infer.posterior.live import LivePosterior
 from srm.infer.project import Floats
 from srm.machine.checks.check import check
 from srm.machine.model import Machine, held_to
-from srm.rl.actor import Actor
-from srm.rl.evaluation import WHOLE_ENVS, play_whole
-from srm.rl.learner import Learner
+from srm.rl.evaluation import WHOLE_ENVS
+from srm.rl.learner import RunLearner
 from srm.rl.loop import Round
 from srm.runs.episodes import record_episodes
 from srm.runs.folder import CHECK, DRAWS, EPISODES, LEARNT, POSTERIOR, RunWriter, as_json, write_bytes
@@ -39,7 +39,7 @@ from srm.runs.pay_source import Refinement
 from srm.runs.solution import Solution
 from srm.runs.training import NO_CONSTRAINT
 from srm.seeding import stream
-from srm.trajectory import Demonstrations
+from srm.trajectory import Demonstrations, Rollout
 
 DECIMALS = 4  # of a spread
 
@@ -48,7 +48,7 @@ class InferredPay:
     """A machine that pays by what is believed of its holes."""
 
     def __init__(
-        self, learning: Learning, task: Task, learner: Learner, machine: Machine, demonstrations: Demonstrations
+        self, learning: Learning, task: Task, learner: RunLearner, machine: Machine, demonstrations: Demonstrations
     ) -> None:
         self.learning, self.task, self.learner = learning, task, learner
         self.machine, self.demonstrations = machine, demonstrations
@@ -63,8 +63,8 @@ class InferredPay:
             learning.seed,
             allow_farming=learning.allow_farming or learning.as_printed,
         )
-        ppo = learning.learning.ppo
-        self.holes = self.inference.make(learner.player.spaces, ppo.num_envs, ppo.num_steps, learning.cores)
+        spaces = Spaces(learner.envs.observation_space, learner.envs.action_space)
+        self.holes = self.inference.make(spaces, learner.envs.count, learner.num_steps, learning.cores)
 
     # While the run goes on
 
@@ -96,10 +96,12 @@ class InferredPay:
         """Where the policy out-earns the demonstrations its play becomes evidence."""
         if refined >= self.learning.refine or not isinstance(self.holes, LivePosterior):
             return None
-        play = self._play()
-        solution = self._check_solution(self.holes.belief.mode, play)
-        if solution is None or not solution.fails:
+        rollout, log_prob = self._play()
+        demonstrated = self.learner.log_probs(self.holes.demonstrated)
+        solution = self._check_solution(self.holes.belief.mode, rollout)
+        if solution is None or not solution.fails or log_prob is None or demonstrated is None:
             return None
+        play = Play(rollout, log_prob, demonstrated)
         self.holes.add(play)
         return Refinement(int(play.rollout.valid.sum()), f"after {self.learner.frames:,} frames {solution}")
 
@@ -127,10 +129,10 @@ class InferredPay:
     def write(self, writer: RunWriter) -> dict[str, Any]:
         """What was learnt, and what the policy makes of it."""
         self.holes.finish()
-        constraint, play = self.inference.constraint, self._play()
+        constraint, (play, _) = self.inference.constraint, self._play()
 
         # The machine
-        outcome = self.inference.outcome(self.holes, play.rollout)
+        outcome = self.inference.outcome(self.holes, play)
         concrete = held_to(self.machine.concretize(outcome.values, outcome.spreads), constraint)
         writer.text(LEARNT, str(concrete))
         writer.text(POSTERIOR, as_json(outcome.posterior))
@@ -140,10 +142,9 @@ class InferredPay:
         writer.text(CHECK, as_json(checked.as_json()))
 
         # The policy
-        actor = Actor(self.learner.net, self.learning.seed)
-        with self.learner.net.fixed():
+        with self.learner.acting(self.learning.seed) as act:
             recorded = record_episodes(
-                self.task, concrete, self.demonstrations, actor, self.learning.episodes, self.learning.seed
+                self.task, concrete, self.demonstrations, act, self.learning.episodes, self.learning.seed
             )
         writer.text(EPISODES, dumps(recorded))
         solution = self._check_solution(assignment_of(concrete), play)
@@ -152,16 +153,15 @@ class InferredPay:
     def close(self) -> None:
         self.holes.close()
 
-    def _play(self) -> Play:
-        """Whole episodes of the policy as it is, in envs of their own."""
+    def _play(self) -> tuple[Rollout, np.ndarray | None]:
+        """Whole episodes of the policy as it is, in envs of their own, and its log-probabilities if it knows any."""
         envs = self.task.make_envs(WHOLE_ENVS, int(stream(self.learning.seed, "solution").integers(2**31)))
         try:
-            rollout, log_prob = play_whole(self.learner.net, envs, self.learning.seed)
+            return self.learner.play_whole(envs, self.learning.seed)
         finally:
             envs.close()
-        return Play(rollout, log_prob, self.learner.log_probs(self.holes.demonstrated))
 
-    def _check_solution(self, values: Floats, play: Play) -> Solution | None:
+    def _check_solution(self, values: Floats, play: Rollout) -> Solution | None:
         """The paper's condition under these values."""
         discount, event_reader = self.learning.learning.ppo.discount, self.task.event_reader()
-        return check_solution(self.machine, event_reader, values, self.holes.demonstrated, play.rollout, discount)
+        return check_solution(self.machine, event_reader, values, self.holes.demonstrated, play, discount)

@@ -20,6 +20,7 @@ from srm.machine.model import Machine
 from srm.rl.make import LearnerConfig
 from srm.runs.config import from_plain
 from srm.runs.folder import CONFIG, read_config
+from srm.runs.foreign_policy import OWN, Sb3Config, refuse_unfit_policy
 from srm.runs.given import Given
 from srm.runs.inference import Way
 from srm.runs.proposal import machine_named
@@ -67,6 +68,9 @@ class Learning:
     """how much work may be lost when the run is killed"""
     episodes: int = 10
     """episodes of the policy to keep for the report"""
+    policy: Annotated[str | None, tyro.conf.arg(metavar="sb3:NAME")] = None
+    """a learner of Stable-Baselines3 in the policy's place: sb3:PPO, A2C, RecurrentPPO, DQN, SAC, TD3, ...; --learner, --net, --network and --ppo are not read then"""
+    sb3: Sb3Config = field(default_factory=Sb3Config)
     learning: Annotated[LearnerConfig, tyro.conf.arg(name="")] = field(default_factory=LearnerConfig)
     posterior: LiveConfig = field(default_factory=LiveConfig)
     inference: Annotated[InferConfig, tyro.conf.arg(name="")] = field(default_factory=InferConfig)
@@ -75,6 +79,11 @@ class Learning:
         ZERO_OR_MORE.refuse_outside(self, "--", "frames", "seed", "checkpoint_seconds", "refine")
         ONE_OR_MORE.refuse_outside(self, "--", "episodes")
         NUMBER.refuse_outside(self, "--", "stop_at")
+
+    @property
+    def learner_names(self) -> tuple[str, ...]:
+        """By which a folder is named."""
+        return (self.learning.learner, self.learning.net) if self.policy is None else (self.policy,)
 
     @property
     def infer_config(self) -> InferConfig:
@@ -90,6 +99,10 @@ class Learning:
         ):
             if given and self.infer != way:
                 raise SettingError(f"{flag} would change nothing: it needs --infer {way}; give that, or leave it out")
+        if self.policy is None and self.sb3 != Sb3Config():
+            raise SettingError("--sb3.* would change nothing: it needs --policy sb3:NAME; give that, or leave it out")
+        if self.policy not in (None, OWN):
+            refuse_unfit_policy(str(self.policy), self.infer == "algorithm1")
 
 
 def learning_of(folder: Path) -> Learning:

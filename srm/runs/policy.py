@@ -13,17 +13,22 @@ from torch import Tensor
 
 from srm.domains.base import Task
 from srm.domains.envs import Envs
-from srm.domains.record import play, record
+from srm.domains.record import Act, play, record
 from srm.domains.tasks import find_task, loaded_task, task_in_file
 from srm.errors import RunError, TaskError
 from srm.evaluate.success import solved
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.rl.actor import Actor
+from srm.rl.evaluation import WHOLE_STEPS, EnvPlayer
 from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import Net
+from srm.rl.rollout import Player
 from srm.rl.saved import load_weights
 from srm.runs.folder import LEARNT, MACHINE, POLICY, checkpoints, policy_file, read_weights
+from srm.runs.foreign_policy import OWN, Sb3Config, trained_actor, trained_player
+from srm.runs.inputs import Settings
+from srm.runs.learning_settings import Learning
 from srm.runs.run import settings_of
 from srm.trajectory import Demonstrations
 
@@ -40,6 +45,7 @@ class Trained:
     path: Path
     tensors: Mapping[str, Tensor]
     given: Task | None = None  # the task itself, where the user handed it over or named it
+    foreign: tuple[str, Sb3Config] | None = None  # a learner of somebody else's
 
     def environment(self, name: str | None) -> Task:
         """Where the policy can be tried: where it was trained, or another environment of the same task."""
@@ -68,13 +74,31 @@ class Trained:
         """The name of the task that it was trained on, for which nothing is imported."""
         return (self.given or loaded_task(self.task) or task_in_file(self.task, self.folder)).name
 
+    def player(self, task: Task, envs: Envs, seed: int) -> EnvPlayer:
+        """Somebody who plays envs of the task by the policy."""
+        if self.foreign is not None:
+            return trained_player(*self.foreign, task, self.tensors, envs)
+        return Player(envs, self.net(envs), WHOLE_STEPS, seed)
+
+    def actor(self, task: Task, seed: int, *, greedy: bool = False) -> Act:
+        """Somebody who plays one environment of the task by it."""
+        if self.foreign is not None:
+            return trained_actor(*self.foreign, task, self.tensors, greedy)
+        envs = task.make_envs(1, seed)
+        envs.close()
+        return Actor(self.net(envs), seed, greedy=greedy)
+
     def machine(self) -> Machine | None:
         """What paid it, with values, where a machine did."""
         path = next((self.folder / name for name in (LEARNT, MACHINE) if (self.folder / name).exists()), None)
         return None if path is None else load(path)
 
     def net(self, envs: Envs) -> Net:
-        """The policy's network for envs of the same kind."""
+        """The policy's network for envs of the same kind, if it is one of ours."""
+        if self.foreign is not None:
+            raise RunError(
+                f"{self.folder}: its policy is {self.foreign[0]}, which only plays; give a run of a learner of ours"
+            )
         net = self.learning.make_net(envs)
         try:
             load_weights(net, "net", self.tensors)
@@ -98,16 +122,22 @@ def read_policy(folder: Path, task: Task | str | None = None) -> Trained:
         )
         raise RunError(f"{problem}{other}") from None
     tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
-    return Trained(folder, settings.task, settings.learning, path, tensors, given)
+    return Trained(folder, settings.task, settings.learning, path, tensors, given, _foreign(folder, settings))
+
+
+def _foreign(folder: Path, settings: Settings) -> tuple[str, Sb3Config] | None:
+    if not isinstance(settings, Learning) or settings.policy is None:
+        return None
+    if settings.policy == OWN:
+        raise RunError(f"{folder}: its policy is of a learner of your own, which its folder does not hold")
+    return settings.policy, settings.sb3
 
 
 def record_policy(name: str, folder: Path, count: int, seed: int) -> Demonstrations:
     """`count` episodes in which the policy of a run succeeds; those it fails are left out."""
     trained = read_policy(folder)
     task = trained.environment(name)
-    envs = task.make_envs(1, seed)
-    actor = Actor(trained.net(envs), seed)
-    envs.close()
+    actor = trained.actor(task, seed)
     missed, machine = 0, trained.machine()
 
     def expert(env: Any) -> list[int] | None:

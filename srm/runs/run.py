@@ -23,7 +23,8 @@ from srm.errors import RunError
 from srm.evaluate.success import SuccessReader
 from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
-from srm.rl.learner import Learner, NotFinite
+from srm.rl.foreign import ForeignLearner, MakeLearner
+from srm.rl.learner import Learner, NotFinite, RunLearner
 from srm.rl.loop import Round
 from srm.rl.saved import load_weights
 from srm.runs.config import to_plain
@@ -40,6 +41,7 @@ from srm.runs.folder import (
     refuse_taken,
     write_weights,
 )
+from srm.runs.foreign_policy import OWN, make_foreign, make_own
 from srm.runs.given import Given
 from srm.runs.inputs import Settings, read_inputs, saved_inputs
 from srm.runs.kinds import CHECKPOINT_STATE, misfits
@@ -84,12 +86,13 @@ class Run:
         demonstrations: Demonstrations | None,
         checkpoint: Checkpoint | None,
         task: Task,
+        policy: MakeLearner | None = None,
     ) -> None:
         self.settings, self.machine, self.demonstrations = settings, machine, demonstrations
         self.task = task.using(settings.envs)
         state = _state_of(checkpoint)
         self._first = int(state.get("round", 0))
-        self.learner = _make_learner(settings, self.task, demonstrations, self._first)
+        self.learner = _make_learner(settings, self.task, demonstrations, self._first, policy)
         self.source = _make_source(settings, self.task, self.learner, machine, demonstrations)
         self.frames = int(state.get("until", 0)) or settings.frames or self.task.frames
         self._requested = bool(state.get("requested", False))  # to go on beyond what the run was begun with
@@ -103,6 +106,7 @@ class Run:
         if checkpoint is not None:
             self._load(checkpoint)
         elif isinstance(settings, Training) and settings.from_run is not None:
+            assert isinstance(self.learner, Learner)
             begin_as(self.learner, policy_file(settings.from_run))
 
     @staticmethod
@@ -112,7 +116,7 @@ class Run:
         machine, demonstrations = read_inputs(settings, given)
         refuse_taken(folder)
         settings = settle(settings, task)
-        run = Run(settings, machine, demonstrations, None, task)
+        run = Run(settings, machine, demonstrations, None, task, given.policy if given else None)
         kind, key = ("learn", "learning") if isinstance(settings, Learning) else ("train", "training")
         config = {"kind": kind, key: to_plain(settings), **origin(task.env_id, run.stepped_by, typed=given is None)}
         texts = None if machine is None else {MACHINE: str(machine)}
@@ -153,14 +157,14 @@ class Run:
 
     @property
     def stepped_by(self) -> str:
-        return self.learner.player.envs.stepped_by
+        return self.learner.envs.stepped_by
 
     def rounds(self) -> Generator[Progress]:
         """Learns to the end. Closed early, it saves a checkpoint and can be resumed."""
         start, before, earlier = time.monotonic(), self.learner.frames, self._seconds
         saved = start
         whole = True  # whether the weights are those of a round that went well
-        book = EpisodeBook(self.learner.player.envs.count)
+        book = EpisodeBook(self.learner.envs.count)
         try:
             if not self._first:
                 self.learner.frames += self.source.begin(self.frames)
@@ -195,7 +199,7 @@ class Run:
             if whole:
                 self._save()
             self.writer.close()
-            self.learner.player.envs.close()
+            self.learner.envs.close()
 
     def _row(self, round: Round, book: EpisodeBook) -> dict[str, float]:
         episodes = book.read(round.rollout, self._success.read(round.rollout))
@@ -283,21 +287,42 @@ def settle(settings: AnySettings, task: Task) -> AnySettings:
         envs.close()
 
 
-def _make_learner(settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int) -> Learner:
-    """A fresh learner in envs of its own. `began`: the round after which the run goes on."""
+def _make_learner(
+    settings: Settings, task: Task, demonstrations: Demonstrations | None, began: int, policy: MakeLearner | None
+) -> RunLearner:
+    """A fresh learner in envs of its own. `began`: the round after which the run goes on. `policy` makes one that is not ours."""
     # Envs cannot be put back to where they were: a resumed run plays other episodes than those already seen.
     seed = int(stream(settings.seed, f"resumed at {began}").integers(2**31)) if began else settings.seed
+    foreign = settings.policy if isinstance(settings, Learning) else None
+    if foreign is not None and policy is None:
+        return _foreign_learner(settings, task, demonstrations, seed)
     envs = task.make_envs(settings.learning.ppo.num_envs, seed)
+    if policy is not None:
+        return make_own(policy, envs, seed)
     if demonstrations is None:
         return settings.learning.make(envs, settings.seed)
     demos.refuse_misfit(demonstrations, envs)
     return settings.learning.make(envs, settings.seed, demonstrations.as_rollout())
 
 
+def _foreign_learner(
+    settings: Settings, task: Task, demonstrations: Demonstrations | None, seed: int
+) -> ForeignLearner:
+    assert isinstance(settings, Learning)
+    if settings.policy == OWN:
+        raise RunError("this run was begun with a learner of your own, which its folder does not hold; begin a new one")
+    assert settings.policy is not None
+    learner = make_foreign(settings.policy, settings.sb3, task, seed)
+    if demonstrations is not None:
+        demos.refuse_misfit(demonstrations, learner.envs)
+    return learner
+
+
 def _make_source(
-    settings: Settings, task: Task, learner: Learner, machine: Machine | None, demonstrations: Demonstrations | None
+    settings: Settings, task: Task, learner: RunLearner, machine: Machine | None, demonstrations: Demonstrations | None
 ) -> PaySource:
     if isinstance(settings, Training):
+        assert isinstance(learner, Learner)
         return FixedPay(settings, task, learner, machine, demonstrations)
     assert machine is not None
     assert demonstrations is not None
@@ -323,8 +348,8 @@ def as_tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(value) for name, value in arrays.items()}
 
 
-def net_weights(learner: Learner) -> dict[str, np.ndarray]:
-    return {f"net.{name}": value.numpy() for name, value in learner.net.state_dict().items()}
+def net_weights(learner: RunLearner) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in learner.weights().items()}
 
 
 def _diverged(folder: Path, round: int, problem: NotFinite) -> str:

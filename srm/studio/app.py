@@ -126,7 +126,7 @@ def make_server(studio: Studio, token: str, listening: socket.socket) -> StudioS
     config = uvicorn.Config(
         Starlette(routes=application.routes()),
         lifespan="off",
-        log_level="critical",
+        log_level="error",
         access_log=False,
         ws="none",
         timeout_graceful_shutdown=2,

@@ -36,6 +36,7 @@ class Bench:
     machine: Machine  # with its holes open
     constraint: Constraint | None
     values: Mapping[str, float]
+    guessed: bool = False  # whether a hole has its value from the middle of the constraint
 
     @staticmethod
     def of(task: Task, text: str, before: Mapping[str, float], constraint: str | None = None) -> Bench:
@@ -45,13 +46,14 @@ class Bench:
         chosen = None if constraint == "none" else written.constraint(constraint if constraint in names else None)
         known = {hole.name: hole.value for hole in written.holes if hole.value is not None}
         known |= {name: value for name, value in before.items() if name in written.hole_names and name not in known}
-        return Bench(text, written.opened(), chosen, _filled(written.opened(), chosen, known))
+        guessed = any(name not in known for name in written.hole_names)
+        return Bench(text, written.opened(), chosen, _filled(written.opened(), chosen, known), guessed)
 
     def with_values(self, values: Mapping[str, float]) -> Bench:
         unknown = [name for name in values if name not in self.machine.hole_names]
         if unknown:
             raise SettingError(f"machine {self.machine.name} has no hole ?{unknown[0]}")
-        return replace(self, values={**self.values, **values})
+        return replace(self, values={**self.values, **values}, guessed=False)
 
     @property
     def assignment(self) -> np.ndarray:
@@ -83,6 +85,7 @@ class Bench:
             "rules": {label: str(replace(rule, name=None)) for _, rule, label in machine.rules},
             "drawing": svg(machine, constraint="none" if self.constraint is None else self.constraint.name),
             "margins": self.margins(),
+            "guessed": self.guessed,
         }
 
     def margins(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from srm.errors import SrmError
@@ -27,6 +28,7 @@ class Child:
         self._task = task
         self._state, self._pipe = threading.Lock(), threading.Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._closed = False
         self._newest: dict[str, object] = {}  # by who asks: the question that counts
         self._running: tuple[str, float] | None = None  # who asked what is being answered, and since when
 
@@ -39,7 +41,7 @@ class Child:
                 self._end()
         with self._pipe:
             with self._state:
-                if self._newest[owner] is not ticket:
+                if self._newest[owner] is not ticket or self._closed:
                     return None
                 process = self._alive()
                 self._running = (owner, time.monotonic())
@@ -51,7 +53,9 @@ class Child:
                 limit.cancel()
                 with self._state:
                     self._running = None
-        if self._newest[owner] is not ticket:
+                    if process.poll() is not None:
+                        _release(process)
+        if self._newest[owner] is not ticket or self._closed:
             return None
         if answer is None:
             raise SrmError(f"no answer within {LONGEST:.0f} s; ask of a smaller machine")
@@ -59,13 +63,9 @@ class Child:
             raise SrmError(answer["error"])
         return answer
 
-    def warm(self) -> None:
-        """Started before it is asked."""
-        with self._state:
-            self._alive()
-
     def close(self) -> None:
         with self._state:
+            self._closed = True
             self._end()
 
     def _alive(self) -> subprocess.Popen[str]:
@@ -84,10 +84,17 @@ class Child:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None and not self._pipe.locked():
-                    stream.close()
+            if self._running is None:  # else whoever waits for its answer does it
+                _release(self._process)
             self._process = None
+
+
+def _release(process: subprocess.Popen[str]) -> None:
+    """The pipes of a process that has ended; what it was asked and never read is dropped."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
 
 
 def _exchange(process: subprocess.Popen[str], question: Mapping[str, Any]) -> dict[str, Any] | None:

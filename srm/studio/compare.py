@@ -66,7 +66,8 @@ class Compare:
         self.preferences = (
             read_preferences(self.path, task) if self.path.exists() else Preferences(task.name, task.env_id, ())
         )
-        studio.add({"pair": self._pair, "answer": self._answer}, self.child.close, self._saved)
+        questions = {"known": self._values, "pair": self._pair, "answer": self._answer}
+        studio.add(questions, self.child.close, self._saved)
 
     # Questions
 
@@ -74,8 +75,17 @@ class Compare:
         count = len(self.preferences.comparisons)
         return [f"{self.path}: {counted(count, 'answer')}"] if count else []
 
+    def _values(self, body: Body) -> dict[str, Any]:
+        """What the demonstrations suggest that holes are worth; it takes seconds, and makes the first pair come at once."""
+        with self.studio.session(body) as session:
+            bench = _bench(session)
+        known = self._draw(session.id, bench)
+        return {"values": None if known is None else known.values}
+
     def _pair(self, body: Body) -> dict[str, Any]:
         """Two episodes to compare. The first time the posterior has to be drawn, which takes seconds."""
+        if self.studio.unplayable:
+            raise SettingError("episodes are compared where actions can be counted; here they are numbers")
         with self.studio.session(body) as session:
             bench = _bench(session)
             known = self._known.get(session.id)

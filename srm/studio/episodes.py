@@ -20,6 +20,7 @@ from srm.domains.base import Task
 from srm.domains.captions import action_name, captions
 from srm.domains.record import UNKNOWN_SEED, Act, play
 from srm.domains.scenes import tell
+from srm.domains.spaces import action_space_of
 from srm.errors import SettingError
 from srm.evaluate.success import solved
 from srm.evaluate.trace import trace
@@ -92,11 +93,10 @@ class EpisodeLibrary:
         return list(self)
 
     def _any_key(self, seed: int) -> Act:
-        rng = stream(seed, "any key")
-        env = self.task.environment(self.task.env_id)
-        actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        env, rng = self.task.environment(self.task.env_id), stream(seed, "any key")
+        space = action_space_of(self.task.env_id, env.action_space)
         env.close()
-        return lambda _: int(rng.integers(actions))
+        return lambda _: space.draw(rng, 1)[0]
 
     def _played(self, group: str, policy: Policy) -> Iterator[ListedEpisode]:
         env = self.task.environment(self.task.env_id)
@@ -148,7 +148,7 @@ class EpisodeLibrary:
         traced = trace(machine, self.task.event_reader(), episode.trajectory, machine.values())
         kind = "demonstration" if episode.group in DEMONSTRATED else "policy"
         whole = Episode(kind, episode.number, self.task.env_id, episode.seed, episode.trajectory, moments)
-        actions = sorted(set(episode.trajectory.actions.tolist()))
+        actions = sorted({action for action in episode.trajectory.actions.tolist() if isinstance(action, int)})
         known = {"solved": solved(self.task, episode.trajectory, machine)}
         return {
             "name": episode.name,

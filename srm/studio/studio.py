@@ -18,8 +18,8 @@ from typing import Any
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
-from srm.domains.controls import action_names, controls_of
-from srm.errors import MachineError, SettingError
+from srm.domains.controls import Controls, action_names, controls_of
+from srm.errors import MachineError, SettingError, TaskError
 from srm.evaluate.success import solved
 from srm.report.html.numbers import counted
 from srm.seeding import stream
@@ -49,16 +49,22 @@ class Session:
 class Studio:
     """Answers what pages ask."""
 
-    def __init__(self, task: Task, named: str, folder: Path, text: str | None, library: EpisodeLibrary) -> None:
-        self.task, self.named, self.folder, self.library = task, named, folder, library
+    def __init__(
+        self, task: Task, named: str, folder: Path, text: str | None, library: EpisodeLibrary, infer: bool = True
+    ) -> None:
+        """`infer`: pages ask what holes without a value are worth."""
+        self.task, self.named, self.folder, self.library, self.infer = task, named, folder, library, infer
         self._first = None if text is None else Bench.of(task, text, {})
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._closing: list[Callable[[], None]] = []
         self._saved: list[Callable[[], list[str]]] = []
         self._seeds = stream(int.from_bytes(secrets.token_bytes(6), "big"), "episodes of a studio")
-        env = task.environment(task.env_id)
-        self.controls, self.actions = controls_of(task, env), action_names(task, env)
+        env, self.unplayable = task.environment(task.env_id), ""
+        try:
+            self.controls, self.actions = controls_of(task, env), action_names(task, env)
+        except TaskError as error:  # everything but playing goes without keys
+            self.controls, self.actions, self.unplayable = Controls({}), [], str(error)
         env.close()
         self.questions: dict[str, Question] = {
             "open": self._open,
@@ -138,7 +144,9 @@ class Studio:
                     "turns": self.controls.turns,
                     "actions": self.actions,
                 },
+                "unplayable": self.unplayable,
                 "policy": self.library.policy is not None,
+                "infer": self.infer,
                 "files": {"kept": self.store.shelves[KEPT].path.name, "folder": str(self.folder)},
                 "words": self._words(),
                 "machine": None if session.bench is None else session.bench.as_json(),
@@ -185,6 +193,8 @@ class Studio:
     # Playing
 
     def _new(self, body: Body) -> dict[str, Any]:
+        if self.unplayable:
+            raise TaskError(self.unplayable)
         with self.session(body) as session:
             seed = whole_of(body, "seed") if body.get("seed") is not None else int(self._seeds.integers(2**31))
             if not 0 <= seed < 2**31:

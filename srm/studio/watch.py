@@ -82,6 +82,8 @@ class Watch:
 
     def _folders(self) -> list[Path]:
         """Those that hold a config, the newest first; none behind a link."""
+        if self.home.is_symlink():
+            return []
         dated = [
             (path.stat().st_mtime, path) for path in _folders_below(self.home, DEEPEST) if (path / CONFIG).is_file()
         ]
@@ -198,7 +200,7 @@ class Watch:
         with self._lock:
             self._refuse_many()
             folder = self._free(f"{self.studio.task.name}-{bench.machine.name}-{verb}-seed{seed}")
-            self.home.mkdir(exist_ok=True)
+            inside(self.studio.folder, FOLDER).mkdir(exist_ok=True)
             machine = folder.with_name(f"{folder.name}.srm")
             write_whole(machine, str(bench.machine).encode())
             flags = ["--machine", str(machine), "--seed", str(seed), "-o", str(folder)]

@@ -321,7 +321,7 @@ SUITES = {
             "Does a machine that is proposed from ten demonstrations teach as well as one that was written by hand?",
             _propose(),
             seeds=5,
-            first_seed=100,
+            first_seed=105,  # a first version was looked at on 100 to 103
         ),
     )
 }

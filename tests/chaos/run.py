@@ -9,6 +9,7 @@ is promised to be the same as in a run that nobody ended is the same.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import multiprocessing
 import os
 import random
@@ -74,6 +75,7 @@ def _command(words: list[str], printed: Path) -> None:
     with printed.open("ab") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
+        faulthandler.register(signal.SIGUSR1, os.fdopen(os.dup(2), "w"), all_threads=True)
     for number in SIGNALS[1:]:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     os._exit(srm_main(words))
@@ -100,8 +102,11 @@ def end_somewhere(process: BaseProcess, number: int, folder: Path, rng: random.R
     os.kill(process.pid or 0, number)
     process.join(PATIENCE)
     if process.is_alive():
+        os.kill(process.pid or 0, signal.SIGUSR1)  # prints where it is
+        time.sleep(1)
         process.kill()
-        raise AssertionError(f"{folder}: did not stop within {PATIENCE:.0f} s of signal {number}")
+        process.join()
+        raise TimeoutError(f"{folder}: did not stop within {PATIENCE:.0f} s of signal {number}")
     return True
 
 
@@ -153,7 +158,12 @@ def attack(
     while (words := again()) is not None:
         process = begin(words, printed)
         number = SIGNALS[rng.randrange(len(SIGNALS))]
-        if ended < kills and end_somewhere(process, number, folder, rng):
+        try:
+            stopped = ended < kills and end_somewhere(process, number, folder, rng)
+        except TimeoutError as problem:
+            stopped = True
+            tally.problems.append(str(problem))
+        if stopped:
             ended += 1
             tally.kills[f"{name} {signal.Signals(number).name}"] += 1
         else:

@@ -347,6 +347,22 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         SymbolicReward(Say(), parse("machine m\nstart one\n    fly // 1\n"), Heard())
 
 
+def test_a_step_without_an_episode_is_refused_before_the_first_reset_and_after_an_end() -> None:
+    env = saying()
+    with pytest.raises(TaskError, match=r"call reset\(\) first"):
+        env.step(0)
+    env.reset()
+    for action in (5, 6):
+        env.step(action)
+    with pytest.raises(TaskError, match="again after an episode's end"):
+        env.step(0)
+    many = SymbolicRewardVector(vector_of(AutoresetMode.DISABLED), find_machine("obstructedmaze_3_handset"), Heard())
+    many.reset()
+    many.step(np.array([0, 6]))
+    with pytest.raises(TaskError, match="a step of env 1 without an episode"):
+        many.step(np.array([0, 0]))
+
+
 def test_continuous_actions_and_dictionaries_are_paid_for() -> None:
     words = WrittenVocabulary("any")
 
@@ -371,6 +387,16 @@ def test_continuous_actions_and_dictionaries_are_paid_for() -> None:
         assert pay == pytest.approx(expected)
         _, pays, *_ = many.step(np.stack([push_hard, push_hard]))
         assert pays[0] == pytest.approx(expected)
+
+
+def test_counters_can_be_seen() -> None:
+    env = saying(machine="obstructedmaze_4_handset", show_node="counters")
+    seen, _ = env.reset()
+    assert env.observation_space.contains(seen)
+    first = seen["counters"]
+    assert first.reshape(6, -1)[:, 0].tolist() == [1] * 6  # all at 0
+    seen, *_ = env.step(1)  # a box is opened
+    assert (seen["counters"] != first).sum() == 2
 
 
 def test_a_vector_that_does_not_tell_its_autoreset_mode_is_refused() -> None:

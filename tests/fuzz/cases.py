@@ -19,6 +19,8 @@ import srm
 from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.demonstrations import load_with_task
+from srm.domains.preferences import play_again, read_preferences, write_preferences
+from srm.domains.tasks import find_task
 from srm.infer.posterior.store import read_draws
 from srm.machine.drawing.draw import dot, mermaid, svg
 from srm.machine.importer.writer import import_reward_machine
@@ -42,6 +44,11 @@ from tests.machine.test_importer import COFFEE
 from tests.report.sample import write_run
 
 SUITE = Suite("small", "Small", {name: curve(name, "train DoorKey-5x5 --frames 64") for name in ("a", "b")})
+ANSWERS = """\
+{"format": "srm-preferences 1", "task": "doorkey", "env_id": "MiniGrid-DoorKey-8x8-v0"}
+{"left": {"seed": 7, "actions": [2, 2, 3]}, "right": {"seed": 9, "actions": [0, 5]}, "answer": "left"}
+{"left": {"seed": 9, "actions": [0, 5]}, "right": {"seed": 8, "actions": [1, 1, 1]}, "answer": "cannot say"}
+"""
 SUITE_TOML = (
     'title = "Two"\nseeds = 2\n[curves]\na = "train DoorKey-5x5 --frames 64"\nb = "learn doorkey --frames 64"\n'
 )
@@ -70,6 +77,7 @@ def write_seeds(folder: Path) -> None:
         "machine": dict(zip((f"{name}.srm" for name in library()), SHIPPED, strict=True)),
         "rival": {"coffee.txt": COFFEE},
         "toml": {"suite.toml": SUITE_TOML},
+        "preferences": {"answers.jsonl": ANSWERS},
     }.items():
         (folder / name).mkdir(parents=True)
         for file, text in texts.items():
@@ -109,6 +117,13 @@ def _demonstrations(folder: Path) -> None:
     shown, _ = load_with_task(folder / "demonstrations.npz", None)
     shown.as_rollout()
     demos.save(shown, folder / "again.npz")
+
+
+def _preferences(folder: Path) -> None:
+    task = find_task("doorkey")
+    answers = read_preferences(folder / "answers.jsonl", task)
+    play_again(answers, task)
+    write_preferences(folder / "again.jsonl", answers)
 
 
 def _resume(folder: Path) -> None:
@@ -163,6 +178,7 @@ TARGETS = {
     "drawn machine": Target("machine", ("doorkey.srm",), _machine, machine_text),
     "check": Target("machine", ("doorkey.srm",), _check, machine_text),
     "demonstrations": Target("demonstrations", ("*.npz",), _demonstrations),
+    "preferences": Target("preferences", ("*.jsonl",), _preferences),
     "report": Target("learn", ("*.json", "log.csv", "*.srm"), write_report),
     "resume train": Target("train", _GOES_ON, _resume),
     "resume gail": Target("gail", _GOES_ON, _resume),

@@ -215,7 +215,8 @@ def test_weights_of_another_network_are_refused_with_their_name(tmp_path: Path) 
     ):
         write_weights(path, changed, about)
         found = read_policy(folder)
-        assert (found.task, found.learning) == (training().task, training().learning)
+        assert found.task == training().task
+        assert (found.learning.net, found.learning.network.width) == ("cnn", 16), "as it was settled and given"
         with pytest.raises(RunError, match=problem):
             found.net(Clockwork(actions=7))
 

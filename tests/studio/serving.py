@@ -33,7 +33,7 @@ class Served:
     def request(self, path: str, body: bytes | None, headers: dict[str, str] | None = None) -> tuple[int, Any, Any]:
         """Status, headers and content of the answer; a header that is None is left out."""
         usual = {"host": f"127.0.0.1:{self.port}", "x-studio-token": TOKEN, **(headers or {})}
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request(
             "GET" if body is None else "POST", path, body, {k: v for k, v in usual.items() if v is not None}
         )
@@ -57,7 +57,7 @@ class Served:
 @contextmanager
 def serving(**flags: Any) -> Iterator[Served]:
     """`srm studio` with these flags, in the current folder."""
-    studio = OpenStudio(**flags).make()
+    studio = OpenStudio(**{"infer": False, **flags}).make()
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(studio, TOKEN, listening)
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)

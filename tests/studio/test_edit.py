@@ -7,6 +7,7 @@ import statistics
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from srm.studio.edit import Edit, verdict
 from srm.studio.store import ASIDE
 from srm.trajectory import Trajectory
 from tests.report.look import Look
-from tests.studio.serving import Served
+from tests.studio.numbers import MACHINE
+from tests.studio.serving import Served, serving
 
 CHECKED = "#edit-proofs:has-text('notes')"
 
@@ -215,3 +217,23 @@ def test_what_is_no_machine_is_answered_with_its_places(served: Served) -> None:
         "/api/machine", json.dumps({"session": served.session, "values": {"nothing": 1}}).encode()
     )
     assert "?nothing" in json.loads(content)["error"]
+
+
+def test_a_task_of_numbers_is_edited_though_no_keys_play_it(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    Path("rod.srm").write_text(MACHINE)
+    with serving(task="tests.studio.numbers:TASK", machine="rod.srm") as served:
+        context = browser.new_context()
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(served.address)
+        page.wait_for_selector("#panel-edit:not([hidden]) #edit-ranking li", timeout=60_000)
+        page.wait_for_selector(CHECKED, timeout=60_000)
+        page.click("#tab-play")
+        assert "keys choose among a few" in page.inner_text("#world-words")
+        assert complaints == []
+        context.close()

@@ -238,10 +238,13 @@ def test_a_page_that_is_loaded_again_goes_on_with_its_episode(look: Look) -> Non
 def test_every_tab_fits_its_window_and_complains_of_nothing(
     browser: Any, served: Served, width: int, scheme: str
 ) -> None:
+    Path(f"a_{'very_' * 20}long_name.srm").write_text("")
     with opened(browser, served.address, width, scheme) as look:
         for tab in ("compare", "edit", "watch", "play"):
             look.page.click(f"#tab-{tab}")
             look.page.wait_for_timeout(100)
+            if tab == "edit":
+                look.page.wait_for_selector("#edit-open optgroup", state="attached")
             assert look.overflow <= 0, tab
         look.page.click("#actions button >> nth=0")  # by touch
         look.page.wait_for_selector("#world[data-at='1']")
@@ -260,9 +263,19 @@ def test_keys_alone_lead_everywhere(look: Look) -> None:
     press(look, 0)
 
 
+def test_everything_that_can_be_worked_or_seen_has_a_name(look: Look) -> None:
+    nameless = look.page.evaluate(
+        """[...document.querySelectorAll('button, select, input, textarea, a, canvas, [role=img], [role=region], [role=tab]')]
+        .filter((part) => part.checkVisibility() && !(part.innerText || part.ariaLabel || part.labels?.length
+            || part.getAttribute('aria-labelledby') || part.querySelector('title')))
+        .map((part) => part.outerHTML.slice(0, 80))"""
+    )
+    assert nameless == []
+
+
 def start(folder: Path, *flags: str) -> tuple[subprocess.Popen, str]:
     """`srm studio` as a process of its own, and the address it prints."""
-    command = [sys.executable, "-m", "srm", "studio", "DoorKey-5x5", "--no-browser", *flags]
+    command = [sys.executable, "-m", "srm", "studio", "DoorKey-5x5", "--no-browser", "--no-infer", *flags]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = re.search(r"http://\S+", process.stdout.readline())

@@ -105,6 +105,17 @@ def test_folders_behind_links_and_outside_are_not_read(served: Served, tmp_path:
     shutil.rmtree(outside)
 
 
+def test_runs_are_not_begun_outside(served: Served, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    os.symlink(outside, "runs")
+    body = json.dumps({"session": served.ask("open", session="")["session"], "verb": "infer", "seed": 0}).encode()
+    assert "is a link out of" in json.loads(served.request("/api/run.start", body)[2])["error"]
+    assert served.ask("runs")["runs"] == []
+    assert list(outside.iterdir()) == []
+    outside.rmdir()
+
+
 def test_a_run_that_cannot_begin_says_why(served: Served) -> None:
     for body, problem in [
         ({"verb": "train", "seed": 0}, "expected infer or learn"),

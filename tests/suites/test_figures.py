@@ -84,13 +84,6 @@ def test_runs_have_their_seed_folder_and_machine(tmp_path: Path) -> None:
     assert [run.frames for run in runs[:3]] == [1_000_000, 600_000, 3_000_000]
 
 
-def test_seeds_count_up_from_the_first(tmp_path: Path) -> None:
-    text = "first_seed = 100\nseeds = 2\n[curves]\ntask = 'train doorkey'"
-    assert [run.seed for run in runs_of(own(tmp_path, text), Path("out"), seeds=2)] == [100, 101]
-    with pytest.raises(RunError, match="first_seed = -1, and seeds are 0 or more"):
-        own(tmp_path, "first_seed = -1\n[curves]\ntask = 'train doorkey'")
-
-
 def test_a_linecan_begin_with_the_policy_that_another_has_trained(tmp_path: Path) -> None:
     text = "[curves]\nlearn = 'learn doorkey'\nlarge = 'train DoorKey-16x16 --from-run learnt:learn'"
     learn, large = runs_of(own(tmp_path, text), Path("out"), seeds=1)

@@ -14,6 +14,7 @@ import pytest
 
 from srm.errors import RunError
 from srm.runs.folder import RunWriter
+from srm.suites.local import start_process
 from srm.suites.runs import Reached, SuiteRun, claimed, command_of, reached, runs_of
 from srm.suites.scheduler import RunProgress, schedule
 from srm.suites.suite import Suite, curve
@@ -144,6 +145,19 @@ def test_a_damaged_log_tells_no_progress_and_ends_nothing(log: bytes, tmp_path: 
     run.folder.mkdir(parents=True)
     (run.folder / "log.csv").write_bytes(log)
     assert reached(run) == Reached()
+
+
+def test_a_row_imports_no_module_of_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "struct.py").write_text("open('imported', 'w')")
+    (run,) = runs_of(suite(a="train nothing"), Path("out"), 1)
+    assert start_process(run, tmp_path).wait() == 2  # there is no such task
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_ray_that_cannot_start_is_told_in_one_line(tmp_path: Path) -> None:
+    cluster = pytest.importorskip("srm.suites.cluster")
+    with pytest.raises(RunError, match=r"^--address nowhere:1: no Ray cluster answers there \(.*\)$"):
+        cluster.RayTune(tmp_path, "nowhere:1")
 
 
 def test_a_run_that_cannot_be_started_fails_alone(tmp_path: Path) -> None:

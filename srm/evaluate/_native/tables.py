@@ -11,7 +11,7 @@ Lists of lists are stored as one array with the offsets at which each begins (`*
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -125,12 +125,15 @@ class _Lists:
 
 
 class _Compiler:
-    def __init__(self, machine: Machine, vocabulary: Vocabulary) -> None:
-        self.machine, self.vocabulary = machine, vocabulary
+    def __init__(self, machine: Machine, vocabulary: Vocabulary, values: Mapping[str, float] | None = None) -> None:
+        self.machine, self.vocabulary, self.values = machine, vocabulary, values
         self.nodes = {node.name: index for index, node in enumerate(machine.nodes)}
         self.holes = {name: index for index, name in enumerate(machine.hole_names)}
         self.counters = {counter.name: index for index, counter in enumerate(machine.counters)}
-        self.open_rules, self.dynamic_counters, self.dynamic_node = find_dynamic(machine)
+        nothing: tuple[set[str], set[str], bool] = (set(), set(), False)
+        self.open_rules, self.dynamic_counters, self.dynamic_node = (
+            nothing if values is not None else find_dynamic(machine)
+        )
         self.dynamic = {
             name: index for index, name in enumerate(c for c in self.counters if c in self.dynamic_counters)
         }
@@ -145,12 +148,16 @@ class _Compiler:
 
     def form(self, form: Form) -> int:
         grouped: dict[tuple[int, tuple[int, ...]], list[tuple[float, list[int]]]] = {}
-        for monomial, coefficient in form.items():
-            hole = NONE if monomial.hole is None else self.holes[monomial.hole]
+        for monomial, exactly in form.items():
+            hole, coefficient = NONE, float(exactly)
+            if monomial.hole is not None and self.values is not None:
+                coefficient *= self.values[monomial.hole]
+            elif monomial.hole is not None:
+                hole = self.holes[monomial.hole]
             moving = tuple(self.dynamic[c] for c in monomial.counters if c in self.dynamic)
             still = [self.counters[c] for c in monomial.counters if c not in self.dynamic]
             still += [-1 - self.vocabulary.signal_index[s] for s in monomial.signals]
-            grouped.setdefault((hole, moving), []).append((float(coefficient), still))
+            grouped.setdefault((hole, moving), []).append((coefficient, still))
         groups = []
         for (hole, moving), monomials in grouped.items():
             groups.append(self.groups.add(moving))
@@ -183,7 +190,9 @@ class _Compiler:
                 return [(EVENT, self.happen(guard))]
             case Compare(left, relation, right):
                 form = add(self.machine.form(left), scale(self.machine.form(right), Fraction(-1)))
-                is_open = any(m.hole is not None or self.dynamic_counters & set(m.counters) for m in form)
+                is_open = self.values is None and any(
+                    m.hole is not None or self.dynamic_counters & set(m.counters) for m in form
+                )
                 self.compares.append((self.form(form), RELATION[relation], is_open))
                 return [(COMPARE, len(self.compares) - 1)]
             case Not(inner):
@@ -320,6 +329,6 @@ def _ints(items: Iterable[int]) -> Array:
     return np.array(list(items), np.int32)
 
 
-def tables_of(machine: Machine, vocabulary: Vocabulary) -> Tables:
-    """The machine as tables. It must use only words the vocabulary has."""
-    return _Compiler(machine, vocabulary).tables()
+def tables_of(machine: Machine, vocabulary: Vocabulary, values: Mapping[str, float] | None = None) -> Tables:
+    """The machine as tables. It must use only words the vocabulary has. With `values` in its holes nothing of it is open or dynamic."""
+    return _Compiler(machine, vocabulary, values).tables()

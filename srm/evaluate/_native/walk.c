@@ -352,6 +352,53 @@ int srm_walk(const Tables *t, const Happened *h, int32_t *nodes, int32_t *counts
     return w.failed;
 }
 
+/* The rule that holds at the node, or NONE; two that do clash. Of a machine whose tables have values in place of holes. */
+static int choose(Walk *w, int node, int64_t clash[4]) {
+    const Tables *t = w->t;
+    int chosen = NONE;
+    for (int rule = t->rule_from[node]; rule < t->rule_from[node + 1]; rule++) {
+        if (chosen != NONE && t->rule_tier[rule] > t->rule_tier[chosen]) break;
+        if (t->rule_needs[rule] != NONE && w->now[t->rule_needs[rule]] == NONE) continue;
+        if (judge(w, rule) == FALSE_) continue;
+        if (chosen != NONE && clash[0] < 0) clash[0] = 0, clash[1] = w->env, clash[2] = chosen, clash[3] = rule;
+        if (chosen == NONE) chosen = rule;
+    }
+    return chosen;
+}
+
+/* One step of B envs, each with a machine at S places at once: nodes [B, S] and counts [B, S, C] are moved on, and pay [B, S] and
+   rule [B, S] (or NONE) filled. The tables have values in place of holes; hindsight is not looked at. Returns 0, or 1 when out of
+   memory. `clash` is 0, the env and two rules that hold together, or -1. */
+int srm_step(const Tables *t, const Happened *h, int64_t places, int32_t *nodes, int32_t *counts, double *pay, int32_t *rule,
+             int64_t clash[4]) {
+    Walk w = {.t = t, .h = h};
+    w.now = malloc(((size_t)t->events + 1) * sizeof *w.now);
+    w.known = malloc((size_t)t->longest_guard + 1);
+    w.stack = malloc((size_t)t->longest_guard + 1);
+    w.failed = !w.now || !w.known || !w.stack;
+    memset(clash, -1, 4 * sizeof *clash);
+    for (int event = 0; event < t->events && !w.failed; event++) w.now[event] = NONE;
+    for (int at = 0; w.env < h->envs && !w.failed; w.env++) {
+        int first = at;
+        for (; at < h->occurrences && h->env[at] == w.env; at++) w.now[h->event[at]] = at;
+        w.signals = h->signal + w.env * h->signals;
+        for (int64_t place = w.env * places; place < (w.env + 1) * places; place++) {
+            w.counts = counts + place * t->counters;
+            int fired = h->valid[w.env] ? choose(&w, nodes[place], clash) : NONE;
+            pay[place] = 0;
+            rule[place] = fired;
+            if (fired != NONE)
+                for (int group = t->form_from[t->rule_pay[fired]]; group < t->form_from[t->rule_pay[fired] + 1]; group++)
+                    pay[place] += substitute(&w, group);
+            if (h->valid[w.env]) count(&w, nodes[place], fired);
+            if (fired != NONE) nodes[place] = t->rule_target[fired];
+        }
+        for (; first < at; first++) w.now[h->event[first]] = NONE;
+    }
+    free(w.now), free(w.known), free(w.stack);
+    return w.failed;
+}
+
 void srm_release(Memory *memory) {
     Grown *arrays = (Grown *)memory;
     for (size_t i = 0; i < sizeof *memory / sizeof *arrays; i++) free(arrays[i].data);

@@ -22,7 +22,7 @@ import numpy as np
 from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.infer.algorithm1.concretizer import Concretizer, InferenceProblem
-from srm.infer.belief import PaysByBelief
+from srm.infer.belief import LogProb, PaysByBelief
 from srm.trajectory import Rollout
 
 PACKAGE = Path(__file__).parents[2] / "__init__.py"
@@ -39,6 +39,15 @@ work(int(sys.argv[1]))
 """
 
 
+def refuse_unknown(*log_probs: LogProb) -> None:
+    """The discriminator of Algorithm 1 is made of them."""
+    if any(log_prob is None for log_prob in log_probs):
+        raise RunError(
+            "Algorithm 1 needs the log-probabilities of what the policy does, and this learner knows none; "
+            "use --infer posterior, or a learner whose policy draws its actions"
+        )
+
+
 class InlineInference(PaysByBelief):
     """Everything in this process."""
 
@@ -49,9 +58,12 @@ class InlineInference(PaysByBelief):
         self._losses: dict[str, float] = {}
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
+        refuse_unknown(log_prob, demonstrated_log_prob)
         assert self.payer.residual is not None
+        assert log_prob is not None
+        assert demonstrated_log_prob is not None
         learn = self._concretizer.learn
         self._losses = learn(index, rollout, self.payer.residual, log_prob, demonstrated_log_prob, effort)
         self.belief = self._concretizer.belief()
@@ -90,8 +102,9 @@ class BackgroundInference(PaysByBelief):
             raise
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
+        refuse_unknown(log_prob, demonstrated_log_prob)
         self._send(("learn", index, rollout, self.payer.events, log_prob, demonstrated_log_prob, effort))
         self._busy = True
 

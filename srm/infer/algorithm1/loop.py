@@ -20,8 +20,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from srm.evaluate.payer import OpenPayer
 from srm.infer.algorithm1.concretizer import ConcretizerConfig
-from srm.infer.belief import Belief
+from srm.infer.belief import Belief, LogProb
 from srm.rl.loop import Round
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Rollout
@@ -77,8 +78,8 @@ class PolicyBatch(Protocol):
     def rollout(self) -> Rollout: ...
 
     @property
-    def log_prob(self) -> np.ndarray:
-        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not valid."""
+    def log_prob(self) -> np.ndarray | None:
+        """log pi(a|s) [T, B] of the policy that played; 0 where a step is not valid. None: it draws no actions."""
         ...
 
 
@@ -98,7 +99,7 @@ class Policy(Protocol[AnyBatch]):
         """Learns from the batch collected last and what it was paid, [T, B]; returns its losses by name."""
         ...
 
-    def log_probs(self, rollout: Rollout) -> np.ndarray:
+    def log_probs(self, rollout: Rollout) -> np.ndarray | None:
         """log pi(a|s) [T, B] of the policy as it is, along a rollout of whole episodes; 0 where a step is not valid."""
         ...
 
@@ -108,11 +109,14 @@ class Holes(Protocol):
 
     demonstrated: Rollout
     belief: Belief
+    payer: OpenPayer
 
     def pay(self, rollout: Rollout) -> np.ndarray: ...
 
+    def pay_again(self) -> np.ndarray: ...
+
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None: ...
 
     def finish(self) -> dict[str, float]:
@@ -129,7 +133,9 @@ class InferenceRound(Round):
 
 def infer(policy: Policy[AnyBatch], holes: Holes, config: InferConfig, first: int = 0) -> Iterator[InferenceRound]:
     """Rounds without end, after round `first`."""
-    index = first
+    index, remembers, paid_by = first, getattr(policy, "remembers", 0), holes.belief
+    if remembers:
+        holes.payer.keep(remembers)
     while True:  # 1
         batch = policy.collect()  # 2
         rollout = batch.rollout
@@ -143,6 +149,9 @@ def infer(policy: Policy[AnyBatch], holes: Holes, config: InferConfig, first: in
             policy.log_probs(holes.demonstrated),
             config.warm_up_effort if warming_up else 1,
         )
+        if remembers and (belief is not paid_by or holes.payer.program.repays):
+            policy.repay(holes.pay_again())  # type: ignore[attr-defined]
+            paid_by = belief
         if not warming_up:
             losses |= policy.update(batch, pay)  # 4
         index += 1

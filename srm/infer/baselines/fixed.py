@@ -19,7 +19,7 @@ from scipy.special import expit
 from srm.domains.base import EventReader
 from srm.errors import RunError
 from srm.evaluate import batched
-from srm.infer.belief import Belief, PaysByBelief
+from srm.infer.belief import Belief, LogProb, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, EvidenceSide, Play
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.slices import prior_walkers
@@ -117,7 +117,7 @@ class FixedHoles(PaysByBelief):
         self.belief = Belief(values, values, np.zeros_like(values), 0.0)
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
         pass
 

@@ -102,6 +102,7 @@ class Imitation:
 
         # Learn: log pi is part of D for GAN-GCL alone
         with_policy = self.kind == "gan_gcl"
+        assert batch.log_prob is not None  # of our own learners
         log_prob = batch.log_prob.astype(np.float32) * with_policy
         played = self._follower.follow(rollout)
         episode_start = np.ones(self.demonstrated.envs, np.bool_)

@@ -16,7 +16,7 @@ import numpy as np
 
 from srm.domains.base import EventReader
 from srm.errors import RunError, SrmError
-from srm.infer.belief import Belief, PaysByBelief
+from srm.infer.belief import Belief, LogProb, PaysByBelief
 from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.infer import Posterior, assemble, prior_draws
 from srm.infer.posterior.peak import paying_point
@@ -88,11 +88,12 @@ class LivePosterior(PaysByBelief):
     # While a policy is trained
 
     def begin(
-        self, index: int, rollout: Rollout, log_prob: np.ndarray, demonstrated_log_prob: np.ndarray, effort: int
+        self, index: int, rollout: Rollout, log_prob: LogProb, demonstrated_log_prob: LogProb, effort: int
     ) -> None:
-        """The play of round `index`, and what its policy thinks of the demonstrations."""
-        self._tape.add(rollout, log_prob)
-        if self.config.is_due(index + 1):
+        """The play of round `index`, and what its policy thinks of the demonstrations; a policy that knows no log-probabilities is no evidence."""
+        if log_prob is not None:
+            self._tape.add(rollout, log_prob)
+        if self.config.is_due(index + 1) and log_prob is not None and demonstrated_log_prob is not None:
             play = self._tape.play(demonstrated_log_prob)
             if play is not None:
                 self.add(play)

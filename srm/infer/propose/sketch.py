@@ -150,7 +150,13 @@ class _Writer:
                     counter = CounterPlan(beside.event, resets=before if stage.again.finite else None)
                     limit = limit if stage.again.finite else beside.most * ROUNDS
                 reason = f"in {of_all(beside.stories, self.total)}{often}, before {before}"
-                yield RulePlan(beside.event, reward(beside.event), None, reason, counter, limit)
+                counted = not (beside.most == 1 and self._is_taken_back(beside.event, waypoint))
+                yield RulePlan(beside.event, reward(beside.event), None, reason, counter if counted else None, limit)
+
+    def _is_taken_back(self, event: str, waypoint: Waypoint) -> bool:
+        """Whether undoing it costs here, and the two take turns: then it may pay each time, as the two together pay nothing."""
+        costs = (u for u in undoers(event, self.vocabulary) if self.options.undo and u not in waypoint.ahead)
+        return any(undoes_exactly(undoer, event, self.vocabulary) for undoer in costs)
 
     def _undoing(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
@@ -196,7 +202,9 @@ def _atoms(
         if stage.closer != end:
             yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
             yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
-    for rule in dict.fromkeys(rule for node in nodes for rule in node.rules if rule.hole.high <= 0):
-        event = rule.hole.name.removeprefix("undo_")
-        if undoes_exactly(rule.event, event, vocabulary):
-            yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")
+    for node in nodes:
+        each_time = {rule.event for rule in node.rules if rule.target is None and rule.counter is None}
+        for rule in node.rules:
+            event = rule.hole.name.removeprefix("undo_")
+            if rule.hole.high <= 0 and event in each_time and undoes_exactly(rule.event, event, vocabulary):
+                yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")

@@ -126,6 +126,18 @@ class LayersBody(nn.Module):
         return self.layers(self.reader(inputs.frames, inputs.rows)), inputs.memory
 
 
+class _ReadLayer(nn.Module):
+    """A tanh layer on what is no grid."""
+
+    def __init__(self, encoder: FrameEncoder, width: int) -> None:
+        super().__init__()
+        self.reader = FrameReader(encoder)
+        self.layer, self.out = nn.Linear(self.reader.out, width), width
+
+    def forward(self, frames: np.ndarray, rows: np.ndarray) -> Tensor:
+        return torch.tanh(self.layer(self.reader(frames, rows)))
+
+
 class LstmBody(nn.Module):
     """An LSTM over one frame: its convolutions, or a layer on its numbers. Memory is its hidden numbers followed by its cells."""
 
@@ -133,23 +145,14 @@ class LstmBody(nn.Module):
 
     def __init__(self, encoder: FrameEncoder, config: NetConfig) -> None:
         super().__init__()
-        if encoder.cells is not None:
-            self.convolutions: nn.Module = _cell_convolutions(encoder, 1, config)
-            size = self.convolutions.out
-        else:
-            self.reader = FrameReader(encoder)
-            self.layer, size = nn.Linear(self.reader.out, config.width), config.width
-        self.lstm = nn.LSTMCell(size, config.memory)
+        grid = encoder.cells is not None
+        self.convolutions = _cell_convolutions(encoder, 1, config) if grid else _ReadLayer(encoder, config.width)
+        self.lstm = nn.LSTMCell(self.convolutions.out, config.memory)
         self.out = config.memory
         self.memory = 2 * config.memory
 
-    def _look(self, inputs: NetInput) -> Tensor:
-        if hasattr(self, "convolutions"):
-            return self.convolutions(inputs.frames, inputs.rows)
-        return torch.tanh(self.layer(self.reader(inputs.frames, inputs.rows)))
-
     def forward(self, inputs: NetInput) -> tuple[Tensor, Tensor]:
-        x = self._look(inputs)
+        x = self.convolutions(inputs.frames, inputs.rows)
         x = (x if inputs.inverse is None else x.index_select(0, inputs.inverse)).view(*inputs.episode_start.shape, -1)
         memory, outputs = inputs.memory, []
         for step, starts in zip(x, inputs.episode_start, strict=True):

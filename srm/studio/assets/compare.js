@@ -86,7 +86,8 @@ export class Compare {
     const episode = new Episode(record, recorded.start);
     const figure = this.part(`compare-${side}`);
     figure.querySelector(".outcome-line").textContent = `${episode.outcome} in ${episode.steps} steps`;
-    const happened = record.trace.filter((entry) => entry.events?.length);
+    const known = (event) => this.studio.machine.text.includes(event.split(" ")[0]); // what the machine has no word for is not at stake
+    const happened = record.trace.map((entry) => ({ ...entry, events: entry.events?.filter(known) })).filter((entry) => entry.events?.length);
     const items = happened.map((entry) => {
       const open = element("button", { type: "button", class: "link" }, element("span", { class: "when" }, entry.step + 1), entry.events.join(", "));
       open.addEventListener("click", () => {

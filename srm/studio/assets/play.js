@@ -33,6 +33,11 @@ export class Play {
   }
 
   async start() {
+    if (this.studio.about.unplayable) {
+      this.part("world-words").textContent = this.studio.about.unplayable;
+      for (const id of ["new-episode", "undo", "pace"]) this.part(id).disabled = true;
+      return;
+    }
     if (this.studio.about.play) this.begin(this.studio.about.play);
     else await this.renew();
   }
@@ -255,6 +260,9 @@ export class Play {
     const host = this.part("now-drawing");
     host.replaceChildren();
     this.drawing = machine ? new MachineDrawing(host, drawingOf(machine.drawing)) : null;
+    const coming = this.studio.about.infer ? "those that the demonstrations suggest are on their way …" : "move them in Edit.";
+    this.part("now-values").textContent = machine?.guessed ? `What holes are worth is a guess; ${coming}` : "";
+    this.drawing?.show(this.now?.node, this.now?.step?.trace?.rule);
   }
 
   draw() {

@@ -40,6 +40,7 @@ async function send(name, body, kind, signal) {
     if (problem.name === "AbortError") throw problem;
     throw new Trouble("The studio does not answer. What was kept is on disk; start it again with srm studio.");
   }
+  if (response.status >= 500) throw new Trouble("The studio failed at this; its terminal says how. What was kept is on disk.");
   const answer = await response.json();
   if (answer.error) throw new Trouble(answer.error);
   return answer;

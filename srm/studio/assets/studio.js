@@ -21,9 +21,20 @@ class Studio {
     this.play = new Play(this);
     this.parts = { play: this.play, compare: new Compare(this), edit: new Edit(this), watch: new Watch(this) };
     this.listen();
-    this.choose(location.hash.slice(1) || "play");
+    this.choose(location.hash.slice(1) || (this.about.unplayable ? "edit" : "play"));
     await this.episodes.refresh();
     await this.play.start();
+    if (this.about.infer && this.machine?.guessed) await this.suggest();
+  }
+
+  /** Holes without a value get the one that the demonstrations suggest, unless somebody was faster. */
+  async suggest() {
+    const { values } = await ask("known");
+    if (!values || !this.machine.guessed) return;
+    const { machine, play } = await ask("machine", { values });
+    this.setMachine(machine, play);
+    this.parts.edit.show(machine);
+    this.parts.edit.entered = false;
   }
 
   listen() {

@@ -142,6 +142,15 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert list(play_again(answers, TASK)) == [episode(0), episode(1)]
 
 
+def test_infer_reads_answers_and_its_page_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs = [Comparison(episode(n), episode(n, DEMOS.trajectories[n].steps - 1), "left") for n in range(6)]
+    write_preferences(Path("mine.jsonl"), of(*pairs))
+    assert main(["infer", "doorkey", "--preferences", "mine.jsonl", "--posterior.sweeps", "60", "-n", "1"]) == 0
+    assert "and 6 answers about pairs of episodes" in capsys.readouterr().out
+    assert next(tmp_path.glob("runs/*/report.html")).exists()
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [

@@ -6,7 +6,8 @@ not want; a *note* is something proved, or worth knowing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,7 @@ from srm.machine.affine import LARGEST_NUMBER, Form
 from srm.machine.terms import number_text
 
 SEVERITIES = ("error", "warning", "note")
+MOST_ALIKE = 20  # findings of one question and severity that are listed
 WIDTH = 120  # of a report as text; longer lines are not broken
 QUESTIONS = ("constraint", "determinism", "rules", "nodes", "holes", "implied", "farming", "episode", "against")
 
@@ -38,6 +40,18 @@ def form_text(form: Form) -> str:
         else:
             text = f"-{part}" if coefficient < 0 else part
     return text or "0"
+
+
+def summed_up(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The first twenty of those that answer one question with one severity, and how many more there are."""
+    count: Counter[tuple[str, str]] = Counter()
+    for finding in findings:
+        count[finding.question, finding.severity] += 1
+        if count[finding.question, finding.severity] <= MOST_ALIKE:
+            yield finding
+    for (question, severity), number in count.items():
+        if number > MOST_ALIKE:
+            yield Finding(severity, question, "", f"{number - MOST_ALIKE:,} more like these {MOST_ALIKE}")
 
 
 def place_of(nodes: Sequence[str]) -> str:

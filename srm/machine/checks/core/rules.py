@@ -154,7 +154,7 @@ def _stop(prover: Prover, fires: Condition, facts: tuple[Condition, ...], counte
     if prover.can(fires, facts, {counter: MOST_REPETITIONS}) is not False:
         return None
     possible, impossible = 0, 1
-    while prover.can(fires, facts, {counter: impossible}) is not False:
+    while impossible < MOST_REPETITIONS and prover.can(fires, facts, {counter: impossible}) is not False:
         possible, impossible = impossible, 2 * impossible
     while impossible - possible > 1:
         middle = (possible + impossible) // 2

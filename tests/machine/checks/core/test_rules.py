@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
@@ -67,6 +69,33 @@ def test_of_many_rules_that_overlap_twenty_pairs_are_listed():
     assert [error.severity for error in errors] == ["error"] * 20
     assert last.severity == "warning"
     assert last.message == "20 pairs of rules that can hold at one step are enough: no others were looked for"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "open_door // 1",  # all overlap
+        "open_door where place = ({n}, 1) // 1",  # none do
+        "open_door and #opened = {n} // 1",
+        "open_door and #opened = {n} // 1\n    otherwise always // 0\n    otherwise",
+        "open_door and #opened < 0 // 1",  # none can fire
+    ],
+)
+@pytest.mark.parametrize("count", [60, 1500])
+def test_a_machine_made_to_take_long_is_checked_in_ten_seconds(rule, count):
+    rules = "".join(f"    {rule.format(n=n)}\n" for n in range(count)).removesuffix("    otherwise\n")
+    machine = parse(f"machine many\ncounters\n    #opened counts open_door\nstart here\n{rules}accept end\n")
+    begun = time.process_time()
+    report = check(machine, MINIGRID_WORDS)
+    assert time.process_time() - begun < 10
+    assert len(report.findings) < 100
+
+
+def test_five_thousand_rules_that_overlap_are_checked_in_ten_seconds():
+    machine = parse("machine many\nstart here\n" + "    open_door // 1\n" * 5000 + "accept end\n")
+    begun = time.process_time()
+    assert check(machine, MINIGRID_WORDS).of("determinism", "error")
+    assert time.process_time() - begun < 10
 
 
 def clash_of(first: str, second: str, constraint: str = ""):

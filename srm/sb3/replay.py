@@ -147,8 +147,8 @@ class PlaceMemory:
 
     def repay(self, ledger: Ledger, rows: np.ndarray) -> None:
         """The steps of these rows, by the values as they are."""
-        counts = self._counts[rows]
-        self._keep(rows, self._places.steps(ledger.side_by_side(len(rows)), counts.reshape(-1, counts.shape[-1])))
+        counts = np.concatenate(self._counts[rows])  # [rows * B, C]
+        self._keep(rows, self._places.steps(ledger.side_by_side(len(rows)), counts))
 
     def _keep(self, rows: Any, steps: Elsewhere) -> None:
         for kept, computed in (

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
+import srm
 import srm.sb3
+from examples import pendulum
 from srm.errors import MachineError, SettingError, TaskError
 from srm.evaluate.reference import Walk, happenings
 from srm.machine.language.parse import find_machine, parse
@@ -20,6 +24,7 @@ from srm.sb3.replay import MachineDictReplayBuffer
 from tests.evaluate.scripts import events_of
 from tests.evaluate.test_wrappers import MAZE, Heard, Say
 
+ROOT = Path(__file__).parents[2]
 HINDSIGHT, PLAIN = "obstructedmaze_1_handset", "obstructedmaze_4_handset"
 
 
@@ -245,3 +250,20 @@ def test_what_cannot_be_is_refused_with_a_sentence() -> None:
         filled_dqn(envs(HINDSIGHT, show_node=True), 1, counterfactual=True)
     with pytest.raises(TaskError, match="reset"):
         envs().step(np.zeros(3, np.int64))
+
+
+@pytest.mark.parametrize("kind", [SAC, TD3])
+def test_continuous_learners_are_re_paid_too(kind: Any) -> None:
+    machine = srm.load(ROOT / "examples" / "pendulum.srm", pendulum.TASK)
+    env = srm.sb3.MachineVecEnv(
+        DummyVecEnv([lambda: gymnasium.make("Pendulum-v1")] * 2), machine, pendulum.TASK.event_reader(), show_node=True
+    )
+    small = {"learning_starts": 20, "batch_size": 16, "buffer_size": 400, "policy_kwargs": {"net_arch": [8]}}
+    model = srm.sb3.paid(kind("MultiInputPolicy", env, seed=0, device="cpu", **small), counterfactual=True)
+    model.learn(60)
+    before = model.replay_buffer.rewards[:30].copy()
+    assert (before <= 0).all()  # rising pays nothing
+    env.concretize({name: 2 * value for name, value in machine.values().items()})
+    batch = model.replay_buffer.sample(64)
+    np.testing.assert_allclose(model.replay_buffer.rewards[:30], 2 * before, rtol=1e-5)
+    assert set(batch.observations["node"].argmax(dim=1).tolist()) == {0, 1}

@@ -96,7 +96,8 @@ def _rivals(subject: Subject, living: Living) -> Iterator[Rivals]:
 
 def _compared(subject: Subject, prover: Prover, living: Living, steps: int) -> Iterator[Outweighing]:
     for rivals in _rivals(subject, living):
-        if prover.can(sign(subject.form(rivals.milestone.pay), ">")) is False:
+        lost = not subject.machine.node(rivals.milestone.target or rivals.node.name).accepting
+        if lost and prover.can(sign(subject.form(rivals.milestone.pay), ">")) is False:
             continue  # a penalty, such as that of a crash: staying out of it is what is wanted
         sums = cancelling(subject, living, {rivals.node.name})
         dense = StepBounds.of(subject, rivals.dense, steps, sums)

@@ -93,7 +93,7 @@ def test_events_allow_a_condition_if_some_letter_does(first, second):
     letters = alphabet(literals_of(both), WORDS)
     some_letter = any(given(both, letter.happening) != FALSE for letter in letters)
     assert Prover(Subject(MACHINE, WORDS)).imaginable(both) == some_letter
-    left = follow_events(both, WORDS.acts)
+    left = follow_events(both, WORDS.groups)
     assert any(given(left, letter.happening) != FALSE for letter in letters) == some_letter
 
 

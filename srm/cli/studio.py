@@ -68,7 +68,7 @@ class OpenStudio:
         """The studio that the flags ask for, in the current folder."""
         from srm.domains import demonstrations as demos
         from srm.domains.tasks import find_task
-        from srm.studio.compare import Compare
+        from srm.studio.compare import ComparePart
         from srm.studio.edit import Edit
         from srm.studio.episodes import EpisodeLibrary, given_demonstrations
         from srm.studio.play import policy_of
@@ -84,7 +84,7 @@ class OpenStudio:
         name = self.machine or (task.machines[0] if task.machines else None)
         text = None if name is None else _text(name)
         studio = Studio(task, self.task, Path.cwd(), text, episodes, self.infer)
-        Watch(studio, Compare(studio, Edit(studio, self.demos)))
+        Watch(studio, ComparePart(studio, Edit(studio, self.demos)))
         return studio
 
 

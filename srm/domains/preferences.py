@@ -43,7 +43,7 @@ class ActionsFromSeed:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnsweredPair:
     """Two episodes and what somebody said of them."""
 
     left: ActionsFromSeed
@@ -61,7 +61,7 @@ class Preferences:
 
     task: str
     env_id: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[AnsweredPair, ...]
 
 
 def read_preferences(path: Path, task: Task) -> Preferences:
@@ -140,12 +140,12 @@ def _head(entry: Any) -> tuple[str, str]:
     return task, env_id
 
 
-def _comparison(entry: Any) -> Comparison:
+def _comparison(entry: Any) -> AnsweredPair:
     if not isinstance(entry, dict) or set(entry) != {"left", "right", "answer"}:
         raise ValueError("a line must have left, right and answer")
     if entry["answer"] not in ANSWERS:
         raise ValueError(f"answer must be one of {', '.join(ANSWERS)}")
-    return Comparison(_episode(entry["left"]), _episode(entry["right"]), entry["answer"])
+    return AnsweredPair(_episode(entry["left"]), _episode(entry["right"]), entry["answer"])
 
 
 def _episode(entry: Any) -> ActionsFromSeed:
@@ -156,7 +156,7 @@ def _episode(entry: Any) -> ActionsFromSeed:
     return ActionsFromSeed(entry["seed"], tuple(entry["actions"]))
 
 
-def _as_json(comparison: Comparison) -> Mapping[str, Any]:
+def _as_json(comparison: AnsweredPair) -> Mapping[str, Any]:
     left, right = (
         {"seed": episode.seed, "actions": list(episode.actions)} for episode in (comparison.left, comparison.right)
     )

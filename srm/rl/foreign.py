@@ -32,7 +32,7 @@ METHODS = ("collect", "update", "log_probs")
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class PlayedBatch:
     """A rollout, and how likely the policy found what it did, if it knows."""
 
     rollout: Rollout
@@ -45,8 +45,8 @@ class ActPlayer:
     def __init__(self, envs: Envs, act: Callable[[Observations], np.ndarray]) -> None:
         self.envs, self._act, self._open = envs, act, OpenEnvs(envs)
 
-    def collect(self, greedy: bool = False) -> Played:
-        return Played(self._open.rollout(self._act, WHOLE_STEPS))
+    def collect(self, greedy: bool = False) -> PlayedBatch:
+        return PlayedBatch(self._open.rollout(self._act, WHOLE_STEPS))
 
 
 class ForeignLearner:

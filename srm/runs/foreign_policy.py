@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from srm.domains.envs import Envs
 from srm.domains.play import OpenEnvs
 from srm.errors import SettingError
 from srm.extras import require
+from srm.files import parse_json
 from srm.rl.foreign import ForeignLearner, MakeLearner
 from srm.settings import AT_MOST_A_MILLION, ONE_OR_MORE, ZERO_OR_MORE
 
@@ -40,7 +40,7 @@ class Sb3Config:
 
     def given_arguments(self) -> dict[str, Any]:
         try:
-            arguments = json.loads(self.arguments)
+            arguments = parse_json(self.arguments.encode())
         except (ValueError, RecursionError) as problem:
             raise SettingError(f"--sb3.arguments {self.arguments!r} is not JSON: {problem}") from None
         if not isinstance(arguments, dict):

@@ -28,7 +28,7 @@ from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, o
 from srm.errors import RunError
 from srm.evaluate.wrappers import batch_of_one
 from srm.rl.evaluation import WHOLE_STEPS
-from srm.rl.foreign import Played
+from srm.rl.foreign import PlayedBatch
 from srm.sb3.algorithms import find_algorithm, has_memory, log_probs_of
 from srm.sb3.encode import flat
 from srm.sb3.state import read_state, write_state
@@ -166,7 +166,7 @@ class Sb3Learner:
 
     # The four
 
-    def collect(self) -> Played:
+    def collect(self) -> PlayedBatch:
         model, begun = self.model, self.model.num_timesteps
         if self._on_policy:
             model.collect_rollouts(model.env, self._callback, model.rollout_buffer, model.n_steps)
@@ -182,11 +182,11 @@ class Sb3Learner:
         rollout = self._vector.take()
         self.frames += int(rollout.valid.sum())
         if self._on_policy or begun >= model.learning_starts:
-            return Played(rollout, self.log_probs(rollout))
+            return PlayedBatch(rollout, self.log_probs(rollout))
         uniform = np.full(rollout.valid.shape, self.envs.action_space.log_uniform)
-        return Played(rollout, None if self.log_probs(rollout) is None else uniform)
+        return PlayedBatch(rollout, None if self.log_probs(rollout) is None else uniform)
 
-    def update(self, batch: Played, pay: np.ndarray) -> dict[str, float]:
+    def update(self, batch: PlayedBatch, pay: np.ndarray) -> dict[str, float]:
         model, steps = self.model, batch.rollout.steps
         model.logger.name_to_value.clear()
         if self._on_policy:
@@ -252,9 +252,9 @@ class ModelPlayer:
         self._state: Any = None
         self._open = OpenEnvs(envs)
 
-    def collect(self, greedy: bool = False) -> Played:
+    def collect(self, greedy: bool = False) -> PlayedBatch:
         rollout = self._open.rollout(lambda seen: self._act(seen, greedy), WHOLE_STEPS)
-        return Played(rollout, log_probs_of(self._model, rollout, self.envs.action_space))
+        return PlayedBatch(rollout, log_probs_of(self._model, rollout, self.envs.action_space))
 
     def _act(self, seen: Observations, greedy: bool) -> np.ndarray:
         actions, self._state = self._model.predict(

@@ -19,7 +19,7 @@ import numpy as np
 from srm.domains.preferences import (
     ANSWERS,
     ActionsFromSeed,
-    Comparison,
+    AnsweredPair,
     Preferences,
     read_preferences,
     write_preferences,
@@ -53,7 +53,7 @@ class Known:
     first: np.ndarray  # [2, H] the 90 % interval before any of this tab's answers
 
 
-class Compare:
+class ComparePart:
     """The part of the studio that compares."""
 
     def __init__(self, studio: Studio, edit: Edit) -> None:
@@ -119,7 +119,7 @@ class Compare:
         library = self.studio.library
         left, right = (_episode(library.find(text_of(body, side, 100))) for side in ("left", "right"))
         with self._lock:
-            comparisons = (*self.preferences.comparisons, Comparison(left, right, answer))
+            comparisons = (*self.preferences.comparisons, AnsweredPair(left, right, answer))
             changed = replace(self.preferences, comparisons=comparisons)
             write_preferences(self.path, changed)
             self.preferences = changed

@@ -27,7 +27,7 @@ from srm.report.run.summary import read_summary
 from srm.runs.folder import CONFIG, EPISODES, LEARNT, LOG, MACHINE, POSTERIOR, SUMMARY
 from srm.runs.log import read_log
 from srm.runs.records import read_record
-from srm.studio.compare import Compare
+from srm.studio.compare import ComparePart
 from srm.studio.paths import inside
 from srm.studio.security import text_of, whole_of
 from srm.studio.store import KEPT
@@ -52,7 +52,7 @@ class StartedRun:
 class Watch:
     """The part of the studio that watches."""
 
-    def __init__(self, studio: Studio, compare: Compare) -> None:
+    def __init__(self, studio: Studio, compare: ComparePart) -> None:
         self.studio, self._compare = studio, compare
         self.home = studio.folder / FOLDER
         self._started: dict[str, StartedRun] = {}  # by the name of the folder

@@ -12,7 +12,7 @@ from srm.cli import main
 from srm.domains.demonstrations import choose
 from srm.domains.preferences import (
     ActionsFromSeed,
-    Comparison,
+    AnsweredPair,
     Preferences,
     play_again,
     read_preferences,
@@ -34,7 +34,7 @@ def episode(index: int, steps: int | None = None) -> ActionsFromSeed:
     return ActionsFromSeed(DEMOS.seeds[index], tuple(DEMOS.trajectories[index].actions.tolist()[:steps]))
 
 
-def of(*comparisons: Comparison) -> Preferences:
+def of(*comparisons: AnsweredPair) -> Preferences:
     return Preferences(TASK.name, TASK.env_id, comparisons)
 
 
@@ -59,10 +59,10 @@ def test_huge_differences_stay_finite() -> None:
 def test_the_likelihood_is_that_of_what_the_traces_pay() -> None:
     machine, reader = find_machine("doorkey").opened(), TASK.event_reader()
     pairs = of(
-        Comparison(episode(0), episode(1, 8), "left"),
-        Comparison(episode(2, 6), episode(0), "equal"),
-        Comparison(episode(3), episode(1, 8), "cannot say"),
-        Comparison(episode(1, 8), episode(3), "right"),
+        AnsweredPair(episode(0), episode(1, 8), "left"),
+        AnsweredPair(episode(2, 6), episode(0), "equal"),
+        AnsweredPair(episode(3), episode(1, 8), "cannot say"),
+        AnsweredPair(episode(1, 8), episode(3), "right"),
     )
     trajectories = play_again(pairs, TASK)
     compared = ComparedEpisodes.of(Program(machine, reader.vocabulary), reader, pairs, trajectories)
@@ -123,7 +123,7 @@ def test_answers_move_the_posterior_where_they_point() -> None:
     machine, reader, demonstrated = find_machine("doorkey"), TASK.event_reader(), DEMOS.as_rollout()
     play = random_play(TASK, demonstrated, 0)
     config = PosteriorConfig(sweeps=60, first_look=60)
-    odd = of(*(Comparison(episode(n), episode(n, DEMOS.trajectories[n].steps - 1), "right") for n in range(6)))
+    odd = of(*(AnsweredPair(episode(n), episode(n, DEMOS.trajectories[n].steps - 1), "right") for n in range(6)))
     plain = infer(machine, machine.constraint(), reader, demonstrated, [play], config)
     moved = infer(
         machine, machine.constraint(), reader, demonstrated, [play], config, compared=(odd, play_again(odd, TASK))
@@ -136,7 +136,7 @@ def test_answers_move_the_posterior_where_they_point() -> None:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    answers = of(Comparison(episode(0), episode(1), "left"), Comparison(episode(1), episode(2), "cannot say"))
+    answers = of(AnsweredPair(episode(0), episode(1), "left"), AnsweredPair(episode(1), episode(2), "cannot say"))
     write_preferences(tmp_path / "mine.jsonl", answers)
     assert read_preferences(tmp_path / "mine.jsonl", TASK) == answers
     assert list(play_again(answers, TASK)) == [episode(0), episode(1)]
@@ -144,7 +144,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_infer_reads_answers_and_its_page_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    pairs = [Comparison(episode(n), episode(n, DEMOS.trajectories[n].steps - 1), "left") for n in range(6)]
+    pairs = [AnsweredPair(episode(n), episode(n, DEMOS.trajectories[n].steps - 1), "left") for n in range(6)]
     write_preferences(Path("mine.jsonl"), of(*pairs))
     assert main(["infer", "doorkey", "--preferences", "mine.jsonl", "--posterior.sweeps", "60", "-n", "1"]) == 0
     assert "and 6 answers about pairs of episodes" in capsys.readouterr().out
@@ -193,12 +193,12 @@ def test_a_file_without_its_head_is_refused(tmp_path: Path, content: str, capsys
 
 
 def test_answers_about_another_task_or_of_actions_that_are_not_there_are_refused(tmp_path: Path, capsys) -> None:
-    write_preferences(tmp_path / "a.jsonl", of(Comparison(episode(0), ActionsFromSeed(0, (9,)), "left")))
+    write_preferences(tmp_path / "a.jsonl", of(AnsweredPair(episode(0), ActionsFromSeed(0, (9,)), "left")))
     assert main(["infer", "DoorKey-5x5", "--preferences", str(tmp_path / "a.jsonl")]) == 2
     assert "not of doorkey in MiniGrid-DoorKey-5x5-v0" in capsys.readouterr().err
     assert main(["infer", "doorkey", "--preferences", str(tmp_path / "a.jsonl")]) == 2
     assert "has no action 9" in capsys.readouterr().err
     longer = ActionsFromSeed(DEMOS.seeds[0], (*episode(0).actions, 0, 0))
-    write_preferences(tmp_path / "b.jsonl", of(Comparison(episode(0), longer, "left")))
+    write_preferences(tmp_path / "b.jsonl", of(AnsweredPair(episode(0), longer, "left")))
     assert main(["infer", "doorkey", "--preferences", str(tmp_path / "b.jsonl")]) == 2
     assert "another version of it was compared" in capsys.readouterr().err

@@ -168,7 +168,11 @@ export class Play {
   async act(action) {
     if (!this.now || this.now.over || this.waiting.length >= MOST_WAITING) return;
     this.waiting.push(action);
-    if (this.busy) return;
+    if (!this.busy) await this.takeAll();
+  }
+
+  /** What was pressed while something else was under way comes next. */
+  async takeAll() {
     this.busy = true;
     while (this.waiting.length && !this.now.over) await tried(() => this.take(this.waiting.shift()));
     this.waiting = [];
@@ -203,7 +207,7 @@ export class Play {
       this.begin(await ask("play.undo", { at: this.now.at }));
       if (wasOver) await this.studio.episodes.refresh();
     });
-    this.busy = false;
+    await this.takeAll();
   }
 
   async renew() {

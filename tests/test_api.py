@@ -194,7 +194,7 @@ def test_every_setting_of_the_command_line_has_a_keyword(run: srm.RunResult, tmp
         ({"ppo": {"num_env": 3}}, "ppo: num_env is not a field"),
         ({"frames": "many"}, "frames: 'many', expected int"),
         ({"seed": -1}, "--seed -1: give a number that is 0 or more"),
-        ({"net": "rnn"}, "net: 'rnn', expected one of cnn"),
+        ({"net": "rnn"}, "net: 'rnn', expected one of auto"),
     ],
     ids=["unknown", "unknown in a part", "another type", "out of range", "no such choice"],
 )

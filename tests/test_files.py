@@ -132,5 +132,9 @@ def test_what_is_no_file_or_too_long_is_refused_at_once(kind: str, tmp_path: Pat
 
 
 def test_what_the_shell_pipes_in_is_read() -> None:
-    words = ["bash", "-c", f"{sys.executable} -m srm draw <(echo 'machine m'; echo 'start s'; echo 'accept e') -o -"]
+    words = [
+        "bash",
+        "-c",
+        f"{sys.executable} -m srm draw <(echo 'machine m'; echo 'start s'; echo 'accept e') --format svg -o -",
+    ]
     assert "<svg" in subprocess.run(words, capture_output=True, text=True, check=True).stdout

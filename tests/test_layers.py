@@ -130,7 +130,7 @@ def opened_by(path: Path) -> list[int]:
     lines = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-        own = called.startswith(("(files(", "os.open", "self.boards"))
+        own = called.startswith(("(files(", "os.open", "self.boards", "webbrowser.", "output.open"))
         if not own and (called in OPENING or called.endswith(tuple(f".{name}" for name in OPENING[:3]))):
             lines.append(node.lineno)
     return lines

@@ -13,7 +13,7 @@ import tyro
 
 from srm.errors import SettingError
 from srm.extras import require
-from srm.machine.language.parse import library
+from srm.machine.language.parse import library, library_text
 from srm.machine.language.source import read_source
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ class OpenStudio:
 
 def _text(name: str) -> str:
     """The text of a machine, as it stands in its file."""
-    from importlib.resources import files
-
     if name in library() and not Path(name).exists():
-        return (files("srm.machine") / "library" / f"{name}.srm").read_text(encoding="utf-8")
+        return library_text(name)
     return read_source(name).text

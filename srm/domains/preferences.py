@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from srm.domains.base import Task
 from srm.domains.record import MOST_STEPS, play_actions
 from srm.errors import DemonstrationError
-from srm.files import parse_json, write_whole
+from srm.files import parse_json, read_whole, write_whole
 from srm.trajectory import Trajectory
 
 FORMAT = "srm-preferences 1"
@@ -67,15 +67,15 @@ class Preferences:
 def read_preferences(path: Path, task: Task) -> Preferences:
     """The answers of a file, which must be of this task and environment."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        lines = read_whole(path, MOST_BYTES).split(b"\n")
     except OSError as error:
         raise DemonstrationError(
             f"{path}: cannot be read: {error.strerror}; `srm studio {task.name}` writes one"
         ) from None
-    lines = content.split(b"\n")
-    if len(content) > MOST_BYTES or len(lines) > MOST_ANSWERS:
-        raise DemonstrationError(f"{path}: more than {MOST_ANSWERS} answers, or {MOST_BYTES >> 20} MB; take some out")
+    except ValueError as error:
+        raise DemonstrationError(f"{path}: {error}; `srm studio {task.name}` writes one") from None
+    if len(lines) > MOST_ANSWERS:
+        raise DemonstrationError(f"{path}: more than {MOST_ANSWERS} answers; take some out")
     comparisons = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from srm.errors import SrmError
+from srm.files import parse_json
 
 GRACE = 1.0  # seconds that an overtaken question may have run; to start anew takes about as long
 LONGEST = 60.0  # seconds of any
@@ -107,5 +108,5 @@ def _exchange(process: subprocess.Popen[str], question: Mapping[str, Any]) -> di
         line = process.stdout.readline()
     except (OSError, ValueError):
         return None
-    answer: dict[str, Any] | None = json.loads(line) if line else None
+    answer: dict[str, Any] | None = parse_json(line) if line else None
     return answer

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
 from srm.evaluate.symbolic import Residual
 from srm.files import write_whole
-from srm.machine.language.parse import library
+from srm.machine.language.parse import library, library_text
 from srm.machine.language.source import read_source
 from srm.machine.model import Machine
 from srm.studio.bench import Bench
@@ -142,7 +141,7 @@ class Edit:
         """The text of a machine, of the library or of a file below the studio's folder."""
         name = text_of(body, "name", 200)
         if name in library():
-            return {"text": (resources("srm.machine") / "library" / f"{name}.srm").read_text(encoding="utf-8")}
+            return {"text": library_text(name)}
         return {"text": read_source(inside(self.studio.folder, name, ".srm")).text}
 
     def _save(self, body: Body) -> dict[str, Any]:

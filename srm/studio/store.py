@@ -25,7 +25,7 @@ from srm.domains.base import Task
 from srm.domains.registry import packages
 from srm.errors import DemonstrationError, SettingError
 from srm.extras import DISTRIBUTION
-from srm.files import parse_json, write_whole
+from srm.files import read_json, write_whole
 from srm.trajectory import Demonstrations, Trajectory
 
 MOST_EPISODES = 2000  # on a shelf
@@ -174,7 +174,7 @@ def _lock_file(path: Path) -> int:
 
 def _read_notes(path: Path) -> dict[str, str]:
     try:
-        content = parse_json(path.read_bytes())
+        content = read_json(path)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError, SettingError, SrmError
-from srm.files import refuse_link_outside, write_whole
+from srm.files import read_whole, refuse_link_outside, write_whole
 from srm.machine.drawing.draw import svg
 from srm.machine.language.parse import load
 from srm.report.run.learning import sampled
@@ -37,6 +37,7 @@ FOLDER = "runs"
 MOST_RUNS = 100  # that are listed, the newest first
 MOST_RUNNING = 4  # at once, begun from here
 FRESH = 30.0  # seconds after which a log that does not grow is of a run that stands still
+MOST_OUTPUT = 64 << 20  # bytes that a run may have printed
 LAST_LINES = 12  # of what a run printed
 DEEPEST = 3  # folders below `runs`
 
@@ -266,7 +267,7 @@ class Watch:
         started = self._started.get(name)
         if started is None or not started.output.exists():
             return []
-        return started.output.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        return read_whole(started.output, MOST_OUTPUT).decode(errors="replace").splitlines()[-LAST_LINES:]
 
 
 def _folders_below(folder: Path, depth: int) -> Iterator[Path]:

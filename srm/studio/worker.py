@@ -22,6 +22,7 @@ from srm.domains.base import Task
 from srm.domains.preferences import play_again, read_preferences
 from srm.domains.tasks import find_task
 from srm.errors import DemonstrationError, SrmError
+from srm.files import parse_json
 from srm.machine.checks.check import Report, check
 from srm.machine.language.parse import parse
 from srm.trajectory import as_rollout
@@ -115,7 +116,7 @@ def main() -> None:
     task = find_task(sys.argv[1])
     for line in sys.stdin:
         try:
-            reply = answer(task, json.loads(line))
+            reply = answer(task, parse_json(line))
         except SrmError as error:
             reply = {"error": str(error)}
         print(json.dumps(reply), file=out, flush=True)

@@ -40,5 +40,6 @@ def test_what_is_torn_or_lost_is_noticed(tmp_path: Path, capsys: pytest.CaptureF
         (folder / name).write_bytes(content[:-10])
         assert len(problems(folder)) == 1
         (folder / name).write_bytes(content)
-    next((folder / "checkpoint").iterdir()).unlink()
+    for checkpoint in (folder / "checkpoint").iterdir():
+        checkpoint.unlink()
     assert lost(saved, folder)

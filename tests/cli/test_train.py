@@ -226,7 +226,7 @@ def test_eval_refuses_damaged_weights_by_name(finished: Path, capsys: pytest.Cap
         assert main(["eval", str(finished)]) == 2
     finally:
         weights.write_bytes(whole)
-    assert f"{weights} is truncated" in capsys.readouterr().err
+    assert f"{weights}: it is truncated" in capsys.readouterr().err
 
 
 def test_an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from srm.infer.propose.facts import happens_again
-from srm.infer.propose.reading import Played, Story
+from srm.infer.propose.reading import PlayAccount, Story
 from srm.infer.propose.structure import Way
 from srm.machine.vocabulary import Vocabulary
 
@@ -27,7 +27,7 @@ class Again:
     finite: bool  # the vocabulary bounds how often; else the machine has to
 
 
-def find_again(way: Way, vocabulary: Vocabulary, runs: Sequence[Played]) -> tuple[Again | None, tuple[str, ...]]:
+def find_again(way: Way, vocabulary: Vocabulary, runs: Sequence[PlayAccount]) -> tuple[Again | None, tuple[str, ...]]:
     """The last milestone that may have to be passed again, and what was considered."""
     stories = [story for play in runs for story in play.stories]
     remarks = []

@@ -48,7 +48,7 @@ class Story:
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class PlayAccount:
     """What somebody did who was not demonstrating."""
 
     stories: tuple[Story, ...]
@@ -67,8 +67,8 @@ class Account:
     vocabulary: Vocabulary
     stories: tuple[Story, ...]  # the demonstrations
     shares: dict[str, float]  # of their steps at which each event happens
-    random: Played | None  # None: there is no environment to play in
-    runs: tuple[Played, ...] = ()  # of trained policies
+    random: PlayAccount | None  # None: there is no environment to play in
+    runs: tuple[PlayAccount, ...] = ()  # of trained policies
 
     @property
     def solved(self) -> tuple[Story, ...]:
@@ -92,7 +92,7 @@ def read_demonstrations(
     )
 
 
-def _read(rollout: Rollout, event_reader: EventReader, solved: Sequence[bool] = ()) -> Played:
+def _read(rollout: Rollout, event_reader: EventReader, solved: Sequence[bool] = ()) -> PlayAccount:
     """Each column cut into its episodes. `solved` is known where each column is one episode."""
     vocabulary = event_reader.vocabulary
     events = event_reader.read(rollout)
@@ -114,7 +114,7 @@ def _read(rollout: Rollout, event_reader: EventReader, solved: Sequence[bool] = 
                 )
                 steps = []
     total = max(1, sum(story.length for story in stories))
-    return Played(tuple(stories), {event.name: tally[event.name] / total for event in vocabulary.events})
+    return PlayAccount(tuple(stories), {event.name: tally[event.name] / total for event in vocabulary.events})
 
 
 def _begins(happened: Sequence[Mapping[str, Mapping[str, int]]], vocabulary: Vocabulary) -> tuple[Occurrence, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from srm.infer.propose.reading import Account, Floats, Occurrence, Played, Story
+from srm.infer.propose.reading import Account, Floats, Occurrence, PlayAccount, Story
 from srm.infer.propose.structure import needed
 from srm.machine.vocabulary import Event, Signal
 
@@ -111,7 +111,7 @@ def with_thresholds(account: Account, thresholds: tuple[Threshold, ...]) -> Acco
         total = max(1, sum(story.length for story in stories))
         return {t.event: sum(t.event in story.names for story in stories) / total for t in thresholds}
 
-    def played(play: Played) -> Played:
+    def played(play: PlayAccount) -> PlayAccount:
         stories = tuple(map(read, play.stories))
         return replace(play, stories=stories, shares=play.shares | shares(stories))
 

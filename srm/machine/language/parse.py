@@ -35,6 +35,11 @@ def library() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".srm") for entry in folder.iterdir() if entry.name.endswith(".srm")))
 
 
+def library_text(name: str) -> str:
+    """The text of a machine that ships."""
+    return (files("srm.machine") / "library" / f"{name}.srm").read_text(encoding="utf-8")
+
+
 def find_machine(name: str | Path, vocabularies: Mapping[str, Vocabulary] | None = None) -> Machine:
     """A machine by path or, where there is no such file, by its name in the library."""
     if not str(name):
@@ -46,7 +51,7 @@ def find_machine(name: str | Path, vocabularies: Mapping[str, Vocabulary] | None
         raise MachineError(
             f"{name}: neither a file nor a machine of the library ({', '.join(known)}){near(str(name), known)}"
         )
-    return parse((files("srm.machine") / "library" / f"{name}.srm").read_bytes(), vocabularies, f"{name}.srm")
+    return parse(library_text(str(name)), vocabularies, f"{name}.srm")
 
 
 def _parse(source: Source, vocabularies: Mapping[str, Vocabulary] | None) -> Machine:

@@ -51,8 +51,8 @@ def put_into(env: Any, envs: GridEnvs, b: int) -> None:
                 thing.contains = Key(IDX_TO_COLOR[inside[b, x, y] % 64 - 1])
             env.put_obj(thing, x, y)
             if inside[b, x, y] >= TARGET:
-                assert kind == 6
-                assert "KeyCorridor" in env.spec.id or name == "blue"
+                assert kind == (7 if "UnlockPickup" in env.spec.id else 6)
+                assert kind == 7 or "KeyCorridor" in env.spec.id or name == "blue"
                 env.obj = thing
     env.agent_pos, env.agent_dir = tuple(map(int, agent[b, :2])), int(agent[b, 2])
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from srm.infer.propose.reading import Account, Occurrence, Played, Story
+from srm.infer.propose.reading import Account, Occurrence, PlayAccount, Story
 from srm.machine.vocabulary import Balance, Event, Signal, Vocabulary
 
 ACTS = ("take", "drop", "unlock", "open", "close", "press", "goal")
@@ -54,8 +54,8 @@ def account_of(
         words,
         tuple(stories),
         shares(stories, words),
-        Played(played, shares(played, words)) if random else None,
-        (Played(own, shares(own, words)),) if runs else (),
+        PlayAccount(played, shares(played, words)) if random else None,
+        (PlayAccount(own, shares(own, words)),) if runs else (),
     )
 
 

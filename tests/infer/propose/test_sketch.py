@@ -10,7 +10,7 @@ import pytest
 from srm.errors import DemonstrationError
 from srm.infer.propose.facts import happens_again, undoers, undoes_exactly
 from srm.infer.propose.propose import Proposal, propose_machine
-from srm.infer.propose.reading import Account, Occurrence, Played
+from srm.infer.propose.reading import Account, Occurrence, PlayAccount
 from srm.machine.vocabulary import Attribute, Balance, Event, Vocabulary
 from tests.infer.propose.accounts import SIGNAL, WORDS, account, account_of, shares, story
 
@@ -82,7 +82,7 @@ def test_a_height_that_random_play_never_reaches_is_a_milestone() -> None:
     stories = [replace(story("press goal", n, signals=heights), length=6) for n in range(5)]
     stories = [replace(s, occurrences=(Occurrence(0, "press"), Occurrence(5, "goal"))) for s in stories]
     low = replace(story("", 0, solved=False), length=100, signals=np.linspace(0, 0.3, 100)[:, None])
-    shown = replace(account_of(stories, words=words), random=Played((low,), shares([low], words)))
+    shown = replace(account_of(stories, words=words), random=PlayAccount((low,), shares([low], words)))
     proposal = proposed(shown)
     (hole,) = [hole for hole in proposal.machine.holes if hole.name == "height_from"]
     assert hole.space is not None
@@ -103,7 +103,7 @@ def test_a_value_that_play_does_not_share_is_asked_for() -> None:
 
     played = tuple(pressing(value, n, solved=False) for n, value in enumerate(["red", "blue"] * 10))
     shown = account_of([pressing("red", n) for n in range(5)], words=words)
-    proposal = proposed(replace(shown, random=Played(played, {"press": 0.0, "goal": 0.0})))
+    proposal = proposed(replace(shown, random=PlayAccount(played, {"press": 0.0, "goal": 0.0})))
     assert rules(proposal, "before_press")[-1] == "press where colour = red // ?press -> before_goal"
 
 

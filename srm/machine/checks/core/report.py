@@ -43,14 +43,20 @@ def form_text(form: Form) -> str:
 
 
 def summed_up(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The first twenty of those that answer one question with one severity, and how many more there are."""
-    count: Counter[tuple[str, str]] = Counter()
-    for finding in findings:
-        count[finding.question, finding.severity] += 1
-        if count[finding.question, finding.severity] <= MOST_ALIKE:
+    """The first twenty of those that answer one question with one severity, and how many more there are.
+
+    One more is as short as the sentence about it. What is said of the whole machine, without a place, is always kept.
+    """
+    listed = tuple(findings)
+    count = Counter((finding.question, finding.severity) for finding in listed if finding.place)
+    kept: Counter[tuple[str, str]] = Counter()
+    for finding in listed:
+        kind = (finding.question, finding.severity)
+        kept[kind] += bool(finding.place)
+        if not finding.place or kept[kind] <= MOST_ALIKE or count[kind] == MOST_ALIKE + 1:
             yield finding
     for (question, severity), number in count.items():
-        if number > MOST_ALIKE:
+        if number > MOST_ALIKE + 1:
             yield Finding(severity, question, "", f"{number - MOST_ALIKE:,} more like these {MOST_ALIKE}")
 
 

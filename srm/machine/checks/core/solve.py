@@ -92,7 +92,7 @@ class Prover:
         self._encoded: dict[tuple[str, Sign], Any] = {}
         self._decided: dict[Condition, tuple[bool | None, dict[str, int]]] = {}
         self._imagined: dict[Condition, bool] = {}
-        self._asked = 0
+        self._size_of_questions = 0
         self._linear = self._solver()
         self._events: dict[str, _EventVariable] = {}
 
@@ -147,7 +147,7 @@ class Prover:
 
     def imaginable(self, condition: Condition) -> bool:
         """Whether the events alone allow the condition, whatever its comparisons say."""
-        if self._asked > MOST_ASKED:
+        if self._size_of_questions > MOST_ASKED:
             return True
         known = follow_events(condition, self._groups)
         literals = literals_of(known)
@@ -162,8 +162,8 @@ class Prover:
         return self._imagined[known]
 
     def _is_too_much(self, question: Condition) -> bool:
-        self._asked += sum(1 for _ in leaves(question))
-        return self._asked > MOST_ASKED
+        self._size_of_questions += sum(1 for _ in leaves(question))
+        return self._size_of_questions > MOST_ASKED
 
     # Deciding
 
@@ -185,7 +185,7 @@ class Prover:
 
     def _decide(self, whole: Condition, start: dict[str, int]) -> tuple[bool | None, dict[str, int]]:
         """The answer and, if it is yes, counters for which it is."""
-        if self._asked > MOST_ASKED:
+        if self._size_of_questions > MOST_ASKED:
             return None, {}
         question = arithmetic_of(whole)
         if question not in self._decided:

@@ -170,7 +170,7 @@ def _archive(content: bytes, rng: random.Random) -> bytes:
     try:
         with np.load(io.BytesIO(content)) as archive:
             arrays = {name: archive[name] for name in archive}
-    except (ValueError, OSError, SyntaxError, MemoryError, zipfile.BadZipFile, NotImplementedError):  # damaged before
+    except Exception:  # of a dozen kinds: it was damaged before
         return _bytes(content, rng)
     if rng.random() < 0.2:
         return _lying(arrays, rng)

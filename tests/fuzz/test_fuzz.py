@@ -42,16 +42,17 @@ def test_a_case_is_the_same_whenever_it_is_made(seeds: Path, tmp_path: Path) -> 
             assert not one.is_file() or one.stat().st_size > 1 << 30 or one.read_bytes() == other.read_bytes()
 
 
-def test_damaged_files_are_read_or_refused_and_most_get_past_the_first_look(seeds: Path) -> None:
-    attempts = fuzz(seeds, 0, 1, 600, CASES)
+def test_damaged_files_are_read_or_refused_and_most_get_past_the_first_look(seeds: Path, tmp_path: Path) -> None:
+    attempts = fuzz(seeds, 0, 1, 600, CASES, tmp_path / "tried.tsv")
     assert len(attempts) == CASES
     assert [attempt for attempt in attempts if attempt.is_defect] == []
     assert sum(attempt.is_stopped_at_the_gate for attempt in attempts) < CASES / 2
     assert len({attempt.outcome for attempt in attempts}) > 30  # places that refuse
 
 
-def test_a_reader_that_raises_waits_or_fills_the_memory_is_noticed(seeds: Path) -> None:
-    outcomes = [attempt.outcome for attempt in fuzz(seeds, 0, 1, 600, 3, worker="tests.fuzz.planted")]
+def test_a_reader_that_raises_waits_or_fills_the_memory_is_noticed(seeds: Path, tmp_path: Path) -> None:
+    attempts = fuzz(seeds, 0, 1, 600, 3, tmp_path / "tried.tsv", worker="tests.fuzz.planted")
+    outcomes = [attempt.outcome for attempt in attempts]
     assert [outcome.split(" at ")[0] for outcome in outcomes] == [
         "defect AttributeError",
         "defect: the worker ended with -27",

@@ -193,13 +193,17 @@ export class Play {
   }
 
   async undo() {
-    if (this.busy || !this.now?.at) return;
     this.letPolicy(false);
+    this.waiting = [];
+    while (this.busy) await new Promise((go) => setTimeout(go, 10)); // a step under way is taken, then taken back
+    if (!this.now?.at) return;
+    this.busy = true;
     await tried(async () => {
       const wasOver = this.now.over;
       this.begin(await ask("play.undo", { at: this.now.at }));
       if (wasOver) await this.studio.episodes.refresh();
     });
+    this.busy = false;
   }
 
   async renew() {

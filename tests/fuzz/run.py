@@ -24,7 +24,12 @@ from tests.fuzz.cases import make_case, write_seeds
 ROOT = Path(__file__).parents[2]
 GATES = {  # the first thing that a reader does with a file: what is refused there gets no further
     *("files.py:opened", "files.py:read_whole", "files.py:parse_json", "files.py:_whole", "files.py:_finite"),
-    *("machine/language/source.py:source_of", "tensors.py:unpack", "suites/suite.py:read_suite"),
+    *(
+        "machine/language/source.py:source_of",
+        "domains/scripts.py:import_script",
+        "tensors.py:unpack",
+        "suites/suite.py:read_suite",
+    ),
     *("domains/demonstrations.py:_unpack", "domains/demonstrations.py:_read_arrays", "domains/demonstrations.py:load"),
 }
 

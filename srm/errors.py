@@ -14,7 +14,21 @@ _MOST_KNOWN = 500  # words searched for a near one: 5 ms
 
 
 class SrmError(Exception):
-    """Something the user can mend."""
+    """Something the user can mend. What a message takes over from a file cannot give orders to a terminal."""
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__(*(_tamed(problem) for problem in problems))
+
+
+def _tamed(problem: object) -> object:
+    if not isinstance(problem, str) or problem.isprintable():
+        return problem
+    return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in problem)
+
+
+def one_line(value: object, most: int = 60) -> str:
+    """What a file says, as part of a message."""
+    return ascii(str(value)[:most])[1:-1]
 
 
 class MachineError(SrmError):

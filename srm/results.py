@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srm.errors import RunError
+from srm.errors import RunError, one_line
 from srm.infer.posterior.record import HoleRecord, Summary
 from srm.infer.posterior.store import StoredDraws, read_draws, to_arviz
 from srm.machine.language.parse import load
@@ -102,7 +102,7 @@ class RunResult:
         """The run in a folder; `task` is needed if it is one of your own."""
         kind = read_config(Path(folder)).get("kind")
         if kind not in ("learn", "train"):
-            raise RunError(f"{folder} is of `srm {kind}`; give the folder of a run that learns or trains")
+            raise RunError(f"{folder} is of `srm {one_line(kind)}`; give the folder of a run that learns or trains")
         return RunResult(Path(folder), task)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from srm.domains import demonstrations as demos
 from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.files import appending, read_whole, write_whole
+from srm.results import RunResult
 from srm.runs.folder import RunWriter
 from srm.runs.log import log_lines
 from tests.report.sample import write_run
@@ -138,3 +140,11 @@ def test_what_the_shell_pipes_in_is_read() -> None:
         f"{sys.executable} -m srm draw <(echo 'machine m'; echo 'start s'; echo 'accept e') --format svg -o -",
     ]
     assert "<svg" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_what_a_message_takes_over_from_a_file_gives_a_terminal_no_orders(run: Path) -> None:
+    path = run / "config.json"
+    path.write_text(path.read_text().replace('"learn"', json.dumps("\x1b[2Ja\nb"), 1))
+    with pytest.raises(RunError, match=r"srm \\x1b\[2Ja\\nb`"):
+        RunResult.read(run)
+    assert str(RunError("a\x1b[2J\u202eb")) == r"a\x1b[2J\u202eb"

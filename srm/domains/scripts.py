@@ -26,7 +26,7 @@ import numpy as np
 
 from srm.domains.base import Task
 from srm.domains.record import play_actions, refuse_unknown_actions, versions_here
-from srm.errors import DemonstrationError, TaskError
+from srm.errors import DemonstrationError, TaskError, one_line
 from srm.files import MOST_JSON, parse_json, read_whole
 from srm.trajectory import Demonstrations, Trajectory
 
@@ -112,15 +112,17 @@ def _of_json(text: str) -> Iterator[Script]:
 
 def _script(whose: str, seed: Any, actions: Any, expected: Any = None) -> Script:
     if not _is_whole(seed) or not 0 <= seed < 1 << 63:
-        raise ValueError(f"{whose}: its seed is {seed!r}, expected a whole number that is 0 or more, of 64 bits")
+        raise ValueError(
+            f"{whose}: its seed is {one_line(seed)}, expected a whole number that is 0 or more, of 64 bits"
+        )
     if expected is not None and not _is_number(expected):
-        raise ValueError(f"{whose}: its return is {expected!r}, expected a number")
+        raise ValueError(f"{whose}: its return is {one_line(expected)}, expected a number")
     if not isinstance(actions, list) or not actions:
         raise ValueError(f"{whose}: its actions are no list, or an empty one")
     for step, action in enumerate(actions):
         numbers = action if isinstance(action, list) else [action]
         if not numbers or not all(map(_is_number, numbers)):
-            raise ValueError(f"{whose}: action {step} is {str(action)[:40]}, expected a number or a list of numbers")
+            raise ValueError(f"{whose}: action {step} is {one_line(action)}, expected a number or a list of numbers")
         if isinstance(action, list) != isinstance(actions[0], list) or len(numbers) != len(np.atleast_1d(actions[0])):
             raise ValueError(f"{whose}: action {step} has another number of numbers than the first")
     return Script(seed, actions, None if expected is None else float(expected))

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from srm.errors import RunError
+from srm.errors import RunError, one_line
 from srm.extras import DISTRIBUTION
 from srm.files import MOST_WEIGHTS, appending, beside, read_json, read_whole, write_whole
 from srm.runs.log import log_lines
@@ -191,17 +191,12 @@ def _refuse_other_format(folder: Path, config: Mapping[str, Any]) -> None:
     if not isinstance(versions, Mapping) or number == FORMAT:
         return
     wrote = next(
-        (f"version {_line(versions[name])}" for name in (DISTRIBUTION, "srm") if name in versions), "another version"
+        (f"version {one_line(versions[name])}" for name in (DISTRIBUTION, "srm") if name in versions), "another version"
     )
     raise RunError(
-        f"{folder} was written by {wrote}, in format {_line(number)}, and this version reads format {FORMAT}; "
+        f"{folder} was written by {wrote}, in format {one_line(number)}, and this version reads format {FORMAT}; "
         "make the run again (config.json has its command), or install that version to read it"
     )
-
-
-def _line(value: Any) -> str:
-    """What a file says, as part of a message."""
-    return ascii(str(value)[:40])[1:-1]
 
 
 def checkpoints(folder: Path) -> list[Path]:

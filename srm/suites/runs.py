@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from srm.errors import RunError
+from srm.errors import RunError, one_line
 from srm.files import opened
 from srm.runs.folder import CONFIG, LEARNT, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
 from srm.runs.log import last_row
@@ -140,7 +140,7 @@ def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:
     for name, curve in suite.curves.items():
         if before.get(name, curve.command) != curve.command and any((out / name).glob("seed*/")):
             raise RunError(
-                f"{out / name} holds runs of `{before[name]}`, and now it is `{curve.command}`; "
+                f"{out / name} holds runs of `{one_line(before[name], 500)}`, and now it is `{curve.command}`; "
                 "choose another -o, or delete that folder"
             )
     return {name: command for name, command in before.items() if (out / name).exists()}

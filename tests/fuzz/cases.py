@@ -20,6 +20,7 @@ from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.demonstrations import load_with_task
 from srm.domains.preferences import play_again, read_preferences, write_preferences
+from srm.domains.scripts import import_script
 from srm.domains.tasks import find_task
 from srm.infer.posterior.store import read_draws
 from srm.machine.drawing.draw import dot, mermaid, svg
@@ -52,6 +53,7 @@ ANSWERS = """\
 SUITE_TOML = (
     'title = "Two"\nseeds = 2\n[curves]\na = "train DoorKey-5x5 --frames 64"\nb = "learn doorkey --frames 64"\n'
 )
+PLAYED = '{"episodes": [{"seed": 3, "actions": [1, 0, 2]}, {"seed": 5, "actions": [2, 2], "return": 0.0}]}'
 RUNS = {  # whole runs, by the folder of the seed
     "train": ["train", "DoorKey-5x5", "--reward", "doorkey_handset"],
     "gail": ["train", "DoorKey-5x5", "--reward", "gail", "-n", "2"],
@@ -77,6 +79,7 @@ def write_seeds(folder: Path) -> None:
         "machine": dict(zip((f"{name}.srm" for name in library()), SHIPPED, strict=True)),
         "rival": {"coffee.txt": COFFEE},
         "toml": {"suite.toml": SUITE_TOML},
+        "played": {"played.json": PLAYED, "played.csv": "episode,seed,action\n0,3,1\n0,3,2\n1,5,0\n"},
         "preferences": {"answers.jsonl": ANSWERS},
     }.items():
         (folder / name).mkdir(parents=True)
@@ -167,6 +170,11 @@ def _suite(folder: Path) -> None:
         write_comparison(compare(find_runs([folder]), 0.8), folder / "report", False)
 
 
+def _played(folder: Path) -> None:
+    for path in (folder / "played.json", folder / "played.csv"):
+        import_script(path, find_task("DoorKey-5x5"))
+
+
 def _keep(folder: Path) -> None:
     keep(find_runs([folder]), folder.with_name("kept"))
 
@@ -191,6 +199,7 @@ TARGETS = {
     "suite": Target("suite", ("suite.json", "*/*/config.json", "*/*/log.csv", "*/*/summary.json"), _suite),
     "keep": Target("suite", ("suite.json", "*/*/*.json", "*/*/log.csv", "*/*/*.srm"), _keep),
     "suite file": Target("toml", ("suite.toml",), lambda folder: read_suite(folder / "suite.toml")),
+    "seeds and actions": Target("played", ("played.*",), _played),
     "rival": Target("rival", ("*.txt",), lambda folder: import_reward_machine(folder / "coffee.txt")),
     "drawn rival": Target("rival", ("*.txt",), lambda folder: import_reward_machine(folder / "coffee.txt"), rival_text),
 }

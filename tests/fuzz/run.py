@@ -24,7 +24,12 @@ from tests.fuzz.cases import make_case, write_seeds
 ROOT = Path(__file__).parents[2]
 GATES = {  # the first thing that a reader does with a file: what is refused there gets no further
     *("files.py:opened", "files.py:read_whole", "files.py:parse_json", "files.py:_whole", "files.py:_finite"),
-    *("machine/language/source.py:source_of", "tensors.py:unpack", "suites/suite.py:read_suite"),
+    *(
+        "machine/language/source.py:source_of",
+        "domains/scripts.py:import_script",
+        "tensors.py:unpack",
+        "suites/suite.py:read_suite",
+    ),
     *("domains/demonstrations.py:_unpack", "domains/demonstrations.py:_read_arrays", "domains/demonstrations.py:load"),
 }
 
@@ -45,25 +50,35 @@ class Attempt:
 
 
 def fuzz(
-    seeds: Path, first: int, stride: int, seconds: float, cases: int, worker: str = "tests.fuzz.worker"
+    seeds: Path, first: int, stride: int, seconds: float, cases: int, tried: Path, worker: str = "tests.fuzz.worker"
 ) -> list[Attempt]:
-    """The cases first, first + stride, ...: as many as asked for, or as time allows."""
-    attempts: list[Attempt] = []
+    """The cases first, first + stride, ...: as many as asked for, or as time allows. `tried`: a file that has a line for each."""
     end = time.monotonic() + seconds
-    while len(attempts) < cases and time.monotonic() < end:
+    tried.parent.mkdir(parents=True, exist_ok=True)
+    tried.write_text("")
+    while len(attempts := _attempts(tried)) < cases and time.monotonic() < end:
         begin = first + stride * len(attempts)
         words = map(str, (seeds, begin, stride, end - time.monotonic(), cases - len(attempts)))
-        ended = subprocess.run(
-            [sys.executable, "-m", worker, *words], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        lines = [line.split("\t") for line in ended.stdout.splitlines() if line.count("\t") == 2]
-        for number, name, outcome in lines:
-            attempts.append(Attempt(int(number), name, outcome or f"defect: the worker ended with {ended.returncode}"))
-        if ended.returncode == 0:
-            break
-        if not lines:
-            raise RuntimeError(f"a worker could not begin: {ended.stderr[-2000:]}")
-    return attempts
+        with tried.open("a") as file:
+            ended = subprocess.run(
+                [sys.executable, "-m", worker, *words],
+                cwd=ROOT,
+                stdout=file,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+            if ended.returncode == 0:
+                break
+            if len(_attempts(tried)) == len(attempts):
+                raise RuntimeError(f"a worker could not begin: {ended.stderr[-2000:]}")
+            file.write(f"defect: the worker ended with {ended.returncode}\n")
+    return _attempts(tried)
+
+
+def _attempts(tried: Path) -> list[Attempt]:
+    lines = (line.split("\t") for line in tried.read_text().splitlines() if line.count("\t") == 2)
+    return [Attempt(int(number), name, outcome) for number, name, outcome in lines]
 
 
 def table(attempts: Iterable[Attempt]) -> Iterator[str]:
@@ -94,7 +109,10 @@ def main() -> int:
         seeds = Path(scratch) / "seeds"
         write_seeds(seeds)
         with ThreadPoolExecutor(cores) as pool:
-            each = [pool.submit(fuzz, seeds, settings.first + core, cores, seconds, 1 << 40) for core in range(cores)]
+            each = [
+                pool.submit(fuzz, seeds, settings.first + n, cores, seconds, 1 << 40, settings.out / f"tried-{n}.tsv")
+                for n in range(cores)
+            ]
             attempts = [attempt for future in each for attempt in future.result()]
         defects = [attempt for attempt in attempts if attempt.is_defect]
         for defect in defects:

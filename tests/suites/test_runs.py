@@ -149,15 +149,25 @@ def test_a_damaged_log_tells_no_progress_and_ends_nothing(log: bytes, tmp_path: 
 
 def test_a_row_imports_no_module_of_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "struct.py").write_text("open('imported', 'w')")
-    (run,) = runs_of(suite(a="train nothing"), Path("out"), 1)
-    assert start_process(run, tmp_path).wait() == 2  # there is no such task
+    (run,) = runs_of(suite(a="train DoorKey-5x5 --frames 64 --ppo.num-envs 4 --ppo.num-steps 16"), Path("out"), 1)
+    assert start_process(run, tmp_path).wait() == 0
     assert not (tmp_path / "imported").exists()
 
 
-def test_a_ray_that_cannot_start_is_told_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [ConnectionError("no\nanswer"), RuntimeError("no"), ValueError("no"), OSError("no")])
+def test_a_ray_that_cannot_start_is_told_in_one_line(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster = pytest.importorskip("srm.suites.cluster")
-    with pytest.raises(RunError, match=r"^--address nowhere:1: no Ray cluster answers there \(.*\)$"):
-        cluster.RayTune(tmp_path, "nowhere:1")
+
+    def refuse(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cluster.ray, "init", refuse)
+    with pytest.raises(RunError, match=r"^Ray cannot start here \(no\)$"):
+        cluster.RayTune(tmp_path)
+    with pytest.raises(RunError, match=r"^--address a:1: no Ray cluster answers there \(no\)$"):
+        cluster.RayTune(tmp_path, "a:1")
 
 
 def test_a_run_that_cannot_be_started_fails_alone(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ and 2 to 11 ms to read a rollout of 128 x 64 steps, where C takes 0.1 to 0.5 ms.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -122,10 +123,8 @@ class Entries:
 
     def __init__(self) -> None:
         self.memory, self.structure = _Memory(), _Entries()
-        self._release = _library().srm_release
-
-    def __del__(self) -> None:
-        self._release(ctypes.byref(self.memory))
+        # Not __del__, which at the end of Python finds modules that are gone, and says so
+        weakref.finalize(self, _library().srm_release, ctypes.byref(self.memory))
 
     def __len__(self) -> int:
         return int(self.memory.step.length)

@@ -114,7 +114,7 @@ def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
         yield folder
     elif depth:
         for entry in os.scandir(folder):
-            if entry.is_dir() and not entry.name.startswith("."):
+            if os.path.isdir(entry.path) and not entry.name.startswith("."):
                 yield from _runs_below(folder / entry.name, depth - 1)
 
 

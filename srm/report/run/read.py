@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from srm.errors import RunError
+from srm.errors import RunError, one_line
 from srm.machine.language.parse import load
 from srm.machine.model import Machine
 from srm.runs import kinds
@@ -70,7 +70,7 @@ def read_run(folder: Path) -> LearningRun:
     kind = config.get("kind")
     if kind != "learn":
         raise RunError(
-            f"{folder} is a run of `srm {kind}`, and a report is made of a run of `srm learn`; "
+            f"{folder} is a run of `srm {one_line(kind)}`, and a report is made of a run of `srm learn`; "
             "make one with `srm learn TASK -o RUN`"
         )
     learnt = folder / LEARNT

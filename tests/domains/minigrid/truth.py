@@ -105,5 +105,5 @@ def put_into(env: Any, state: Any) -> None:
     env.agent_pos, env.agent_dir = tuple(state.agent_pos), state.agent_dir
     if state.target_pos != (-1, -1):
         env.obj = grid.get(*state.target_pos)
-        assert isinstance(env.obj, Ball)
+        assert isinstance(env.obj, (Ball, Box))
         assert env.obj.color == IDX_TO_COLOR[state.target_color]

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from srm.domains.base import Task
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     import gymnasium
 
 FORMAT = "srm-episodes 1"
-MOST_PICTURES = 1_500_000  # bytes of rendered pictures in all: a page of 3 MB opens at once
+MOST_PICTURES = 750_000  # bytes of rendered pictures of demonstrations, and of the policy: a page of 3 MB opens at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +62,11 @@ def record_episodes(
 ) -> dict[str, Any]:
     """All demonstrations, then `count` episodes of a policy in the task's environment, if it can act there. The machine is a concrete one."""
     episodes = [*_demonstrated(task, demonstrations), *(() if act is None else _played(task, act, count, seed))]
-    values, room = machine.values(), MOST_PICTURES
-    records = []
+    values, records = machine.values(), []
     for episode in episodes:
         traced = trace(machine, task.event_reader(), episode.trajectory, values)
-        moments, room = _within(episode.moments, room)
         known = {"solved": solved(task, episode.trajectory, machine)}
-        records.append(episode_json(machine, episode, traced) | known | tell(moments))
+        records.append(episode_json(machine, episode, traced) | known | tell(episode.moments))
     actions = sorted({action for record in records for action in record["actions"] if isinstance(action, int)})
     return {
         "format": FORMAT,
@@ -84,30 +83,57 @@ def record_episodes(
 # Playing
 
 
+class Watch:
+    """What an episode looks like, unless its pictures take more than `room` bytes. Rendering takes longer than playing (LunarLander: 7 ms a
+    picture, 0.1 ms a step), so nothing is rendered that would not be kept."""
+
+    def __init__(self, room: float = inf) -> None:
+        self.moments: list[Scene | None] = []
+        self.left = room  # below 0: the pictures do not fit, and no others are looked at
+        self._distinct: set[bytes] = set()
+
+    def __call__(self, env: gymnasium.Env) -> None:
+        if self.left < 0:
+            return
+        moment = look(env)
+        self.moments.append(moment)
+        if isinstance(moment, Picture) and moment.webp not in self._distinct:
+            self._distinct.add(moment.webp)
+            self.left -= len(moment.webp)
+        if self.left < 0:
+            self.moments.clear()
+
+
 def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episode]:
+    watch = Watch(MOST_PICTURES)
     for index, trajectory in enumerate(demonstrations.trajectories):
-        moments = moments_of(task, demonstrations, index)
+        watch = Watch(watch.left)
+        moments = moments_of(task, demonstrations, index, watch)
         seed = demonstrations.seeds[index]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
 
 
-def moments_of(task: Task, demonstrations: Demonstrations, index: int) -> Sequence[Scene | None]:
+def moments_of(
+    task: Task, demonstrations: Demonstrations, index: int, watch: Watch | None = None
+) -> Sequence[Scene | None]:
     """What an episode looked like, T + 1 moments: replayed in its environment, or as its observations alone show it."""
-    moments = _replayed(task, demonstrations, index) if demonstrations.seeds[index] != UNKNOWN_SEED else None
-    if moments is not None:
-        return moments
+    watch = watch or Watch()
+    if demonstrations.seeds[index] != UNKNOWN_SEED and _replay(task, demonstrations, index, watch):
+        return watch.moments
     domain = domain_of(task.vocabulary)
     glance = None if domain is None else domain.look_through
     observations = demonstrations.trajectories[index].observations
     return [None if glance is None else glance(observation) for observation in observations]
 
 
-def _replayed(task: Task, demonstrations: Demonstrations, index: int) -> list[Scene | None] | None:
-    """None where the environment cannot be made again as it was (another version of the package made it)."""
+def _replay(task: Task, demonstrations: Demonstrations, index: int, watch: Watch) -> bool:
+    """Not where the environment cannot be made again as it was (another version of the package made it)."""
     try:
-        return [look(env) for env in replay(demonstrations, index, task.environment)]
+        for env in replay(demonstrations, index, task.environment):
+            watch(env)
     except DemonstrationError:
-        return None
+        return False
+    return True
 
 
 def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
@@ -116,21 +142,11 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     if domain is not None and domain.compile_env is not None:
         env = domain.compile_env(env)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
+    watch = Watch(MOST_PICTURES)
     for number, env_seed in enumerate(seeds, start=1):
-        trajectory, moments = _watched(env, act, env_seed)
-        yield Episode("policy", number, task.env_id, env_seed, trajectory, moments)
+        watch = Watch(watch.left)
+        yield Episode("policy", number, task.env_id, env_seed, play(env, act, env_seed, watch=watch), watch.moments)
     env.close()
-
-
-def _watched(env: gymnasium.Env, act: Act, seed: int) -> tuple[Trajectory, list[Scene | None]]:
-    moments: list[Scene | None] = []
-    return play(env, act, seed, watch=lambda env: moments.append(look(env))), moments
-
-
-def _within(moments: Sequence[Scene | None], room: int) -> tuple[Sequence[Scene | None], int]:
-    """The moments, if their pictures fit into what is left of the page; and what is left then."""
-    size = sum(len(webp) for webp in {moment.webp for moment in moments if isinstance(moment, Picture)})
-    return (moments, room - size) if size <= room else ((), room)
 
 
 # As plain data

@@ -241,15 +241,22 @@ def test_an_environment_that_does_not_render_is_told_without_pictures():
         assert not {"grid", "pictures"} & set(episode)
 
 
-def test_pictures_stop_where_the_page_would_grow_too_large(monkeypatch: pytest.MonkeyPatch):
-    task = lamp_task("rgb_array")
+def test_pictures_stop_where_the_page_would_grow_too_large_and_no_more_are_rendered(monkeypatch: pytest.MonkeyPatch):
+    task, rendered = lamp_task("rgb_array"), 0
+    demonstrations = record(task, 1, seed=0)
+
+    def count(env: gymnasium.Env) -> Any:
+        nonlocal rendered
+        rendered += 1
+        return look(env)
+
+    monkeypatch.setattr(module, "look", count)
     monkeypatch.setattr(module, "MOST_PICTURES", 1000)
-    kept = [
-        "pictures" in e
-        for e in record_episodes(task, LAMP, record(task, 1, seed=0), lambda observations: 1, 8)["episodes"]
-    ]
-    assert kept[0]
-    assert not kept[-1]
+    kept = ["pictures" in e for e in record_episodes(task, LAMP, demonstrations, lambda observations: 1, 8)["episodes"]]
+    shown = sum(kept)
+    assert kept == [True] * shown + [False] * (9 - shown)
+    assert 2 <= shown < 9  # of the demonstrations and of the policy
+    assert rendered <= 5 * (shown + 1)
 
 
 def test_an_environment_without_a_time_limit_is_stopped():

@@ -5,9 +5,10 @@ so has the mean where ten demonstrations count for what they are worth. The peak
 Much of it is flat: a penalty that nobody demonstrates may be -2 or -5 and explain as much. There the smallest number will do, and it
 trains best (docs/algorithm.md has the frames), so the peak is that of
 
-    log posterior, every step counted in full, - sum over paid holes of hole^2 / 2
+    log posterior, every step counted in full, - sum over paid holes of (hole / unit)^2 / 2
 
-(pay is log-odds, of which 1 is a natural unit).
+Pay is log-odds, of which 1 is a natural unit; it is a fifth of the default space, and so the unit of a hole is a fifth of the farthest that its
+space reaches. (With 1 for all, `?land in 0 .. 40` was held to 7 where the posterior lay between 20 and 39, and `?time in -0.02 .. 0` to nothing.)
 
 It is found by annealing: the ensemble goes on from draws of the posterior while the density is raised to ever higher powers. What is
 returned is the mean of the walkers that end there, so a threshold lies in the middle of what is equally likely.

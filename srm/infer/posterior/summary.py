@@ -25,6 +25,7 @@ from srm.infer.posterior.record import DecidingStep, HoleSummary, PressedAtom
 from srm.infer.posterior.sample import Density, Draws, InferenceTarget
 from srm.infer.posterior.slices import LogDensity
 from srm.machine.checks.core.constraint import row_text
+from srm.machine.holes import DEFAULT_SPACE
 from srm.machine.model import Machine
 
 INTERVAL = (0.05, 0.95)
@@ -114,9 +115,10 @@ def _is_constrained(machine: Machine, hole: int, mean: float, spread: float) -> 
 
 
 def preferring_small(machine: Machine, density: LogDensity) -> LogDensity:
-    """A log-density with a slight preference for small pay (`peak.py` says why)."""
+    """A log-density with a slight preference for small pay (`peak.py` says why), each hole measured by its space."""
     paid = paid_holes(machine)
-    small = np.array([float(name in paid) for name in machine.hole_names])  # [H]
+    units = [max(abs(space.low), abs(space.high)) / DEFAULT_SPACE.high or 1.0 for space in spaces(machine)]
+    small = np.array([(name in paid) / unit**2 for name, unit in zip(machine.hole_names, units, strict=True)])  # [H]
     return lambda x: density(x) - 0.5 * np.square(x[:, :-1]) @ small
 
 

@@ -15,6 +15,7 @@ from srm.infer.posterior.infer import Posterior, infer, random_play
 from srm.infer.posterior.peak import peak
 from srm.infer.posterior.prior import Floats, Prior
 from srm.infer.posterior.sample import PosteriorConfig, draw
+from srm.infer.posterior.summary import preferring_small
 from srm.machine.language.parse import find_machine, load, parse
 from srm.machine.model import Machine
 from tests.infer.play import demonstrations
@@ -50,6 +51,15 @@ def test_the_peak_follows_the_demonstrations_and_penalises_no_more_than_is_asked
     # ?pick + ?drop <= 0 was added against farming; beyond that a larger penalty explains hardly more
     assert -values["pick"] - 0.6 <= values["drop"] <= -values["pick"] + 1e-6
     assert abs(values["drop"]) < abs(next(hole.mean for hole in found.holes if hole.name == "drop"))
+
+
+def test_small_numbers_are_preferred_by_the_measure_of_each_space() -> None:
+    machine = parse(
+        PICK_AND_DROP.replace("holes ?pick ?drop ?goal", "holes ?pick ?drop in -0.05 .. 0 ?goal in 0 .. 50")
+    )
+    preferred = preferring_small(machine, lambda x: np.zeros(len(x)))
+    costs = preferred(np.array([[1.0, 0, 0, 7], [0, -0.01, 0, 7], [0, 0, 10.0, 7]]))
+    assert costs == pytest.approx([-0.5] * 3)
 
 
 def test_the_peak_keeps_the_constraint_and_whole_numbers_are_whole() -> None:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import z3
 
-from srm.machine.affine import Form, exact
+from srm.machine.affine import Form
 from srm.machine.checks.core.conditions import (
     FALSE,
     Condition,
@@ -41,6 +41,7 @@ from srm.machine.checks.core.conditions import (
     with_counters,
 )
 from srm.machine.checks.core.letters import EventVariant, attribute_values, variants
+from srm.machine.checks.core.ranges import signal_range
 from srm.machine.terms import Happens
 from srm.machine.vocabulary import Vocabulary
 
@@ -292,20 +293,10 @@ class Prover:
         """What is known of the signals a question speaks of."""
         bounds = []
         for name in signals_of(condition):
-            low, high = range_of(name, self.subject.vocabulary)
+            low, high = signal_range(name, self.subject.vocabulary)
             bounds += [] if low is None else [z3.Real(name) >= z3.RealVal(low)]
             bounds += [] if high is None else [z3.Real(name) <= z3.RealVal(high)]
         return bounds
-
-
-def range_of(name: str, vocabulary: Vocabulary | None) -> tuple[Fraction | None, Fraction | None]:
-    """Where a signal lies, by its name or by that of one of its readings (`speed at step 2`); None: no bound is known."""
-    signal = name.split(" ", 1)[0]
-    if vocabulary is None or signal not in vocabulary.signal_index:
-        return None, None
-    declared = vocabulary.signals[vocabulary.signal_index[signal]]
-    low, high = (None if bound is None else exact(float(bound)) for bound in (declared.low, declared.high))
-    return low, high
 
 
 class _EventVariable:

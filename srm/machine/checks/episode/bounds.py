@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
 
-from srm.machine.affine import Form, Monomial, add, exact, scale
+from srm.machine.affine import Form, Monomial, add, scale
 from srm.machine.checks.core.conditions import sign
+from srm.machine.checks.core.ranges import Interval, by_reading, reading_range
 from srm.machine.checks.core.solve import Prover
 from srm.machine.checks.core.subject import Subject
 from srm.machine.model import Rule
-from srm.machine.vocabulary import Signal
 
 MOST_CORNERS = 64
-
-Interval = tuple[Fraction | None, Fraction | None]  # None: no bound is known
-ALONE: Interval = (Fraction(1), Fraction(1))  # what no reading multiplies
 
 
 @dataclass(frozen=True)
@@ -34,12 +31,8 @@ class StepBounds:
     @staticmethod
     def of(subject: Subject, rule: Rule, steps: int, cancelling: frozenset[str] = frozenset()) -> StepBounds:
         """`cancelling`: changes of signals that, over all the steps, add up to no more than the signal's range is wide."""
-        parts: dict[Monomial, Form] = {}
-        for monomial, coefficient in subject.form(rule.pay).items():
-            reading = Monomial(None, monomial.counters, monomial.signals)
-            parts[reading] = add(parts.get(reading, {}), {Monomial(monomial.hole): coefficient})
-        known = {signal.name: signal for signal in subject.vocabulary.signals} if subject.vocabulary else {}
-        ranges = {reading: _interval(reading, known, steps) for reading in parts}
+        parts, counted = by_reading(subject.form(rule.pay)), Fraction(max(0, steps - 1))
+        ranges = {reading: reading_range(reading, subject.vocabulary, counted) for reading in parts}
         for name in cancelling:
             low, high = ranges.get(Monomial(None, (), (name,)), (None, None))
             if low is not None and high is not None:
@@ -66,24 +59,3 @@ class StepBounds:
             form = add(*(scale(part, end) for part, end in zip(self.parts.values(), chosen, strict=True)))
             corners.setdefault(frozenset(form.items()), form)
         return list(corners.values()) if len(corners) <= MOST_CORNERS else ("too many signals",)
-
-
-def _interval(reading: Monomial, signals: Mapping[str, Signal], steps: int) -> Interval:
-    """The product of the ranges of a reading's factors."""
-    total = ALONE
-    for _ in reading.counters:
-        total = _times(total, (Fraction(0), Fraction(max(0, steps - 1))))
-    for name in reading.signals:
-        signal = signals.get(name)
-        ends = (None, None) if signal is None else (signal.low, signal.high)
-        low, high = (None if end is None else exact(float(end)) for end in ends)
-        total = _times(total, (low, high))
-    return total
-
-
-def _times(left: Interval, right: Interval) -> Interval:
-    """Of two intervals; open on both sides if an end of either is open."""
-    if left == ALONE:
-        return right
-    ends = [a * b for a in left for b in right if a is not None and b is not None]
-    return (min(ends), max(ends)) if len(ends) == 4 else (None, None)

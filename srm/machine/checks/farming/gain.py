@@ -33,7 +33,7 @@ from srm.machine.checks.core.conditions import (
     some,
 )
 from srm.machine.checks.core.facts import reachable
-from srm.machine.checks.core.solve import range_of
+from srm.machine.checks.core.ranges import by_reading, reading_range
 from srm.machine.checks.core.subject import Subject
 from srm.machine.checks.farming.moves import Move
 from srm.machine.model import RepayEvery
@@ -159,10 +159,10 @@ def finally_paid(subject: Subject, move: Move, recurring: Recurring) -> list[For
 def _can_be_positive(form: Form, vocabulary: Vocabulary | None) -> Condition:
     """For counters of at least 0 and signals within their ranges: the sum is above 0 where each reading is at an end of its range, or one
     that can grow without end counts for it. Readings of one signal (its value, its square) count as if they were independent."""
-    parts = _by_reading(form)
+    parts = by_reading(form)
     total, grows = [parts.pop(ONE, {})], []
     for reading, part in parts.items():
-        low, high = _interval(reading, vocabulary)
+        low, high = reading_range(reading, vocabulary)
         ends = {end for end in (low, high) if end is not None} or {Fraction(0)}
         if len(ends) * len(total) > MOST_CHOICES:
             low, high, ends = None, None, {Fraction(0)}
@@ -170,32 +170,6 @@ def _can_be_positive(form: Form, vocabulary: Vocabulary | None) -> Condition:
         if low is None or high is None:
             grows.append(sign(part, "!=" if low is None and high is None else "<" if low is None else ">"))
     return some((*(sign(sum_, ">") for sum_ in total), *grows))
-
-
-def _interval(reading: Monomial, vocabulary: Vocabulary | None) -> tuple[Fraction | None, Fraction | None]:
-    """Where a product of counters and signals lies; None: it has no end there, or none that is worked out."""
-    counted: list[tuple[Fraction | None, Fraction | None]] = [(Fraction(0), None) for _ in reading.counters]
-    ranges = counted + [range_of(name, vocabulary) for name in reading.signals]
-    if len(ranges) == 1:
-        return ranges[0]
-    squares = not counted and all(reading.signals.count(name) % 2 == 0 for name in reading.signals)
-    low, high = Fraction(1), Fraction(1)
-    for bottom, top in ranges:
-        if bottom is None or top is None:
-            positive = squares or all(bottom is not None and bottom >= 0 for bottom, _ in ranges)
-            return (Fraction(0) if positive else None), None
-        ends = [one * other for one in (low, high) for other in (bottom, top)]
-        low, high = min(ends), max(ends)
-    return (max(low, Fraction(0)) if squares else low), high
-
-
-def _by_reading(form: Form) -> dict[Monomial, Form]:
-    """The form's parts by the counters and signals they are multiplied with; the parts are forms of holes alone."""
-    parts: dict[Monomial, Form] = {}
-    for monomial, coefficient in form.items():
-        reading = Monomial(None, monomial.counters, monomial.signals)
-        parts[reading] = add(parts.get(reading, {}), {Monomial(monomial.hole): coefficient})
-    return parts
 
 
 # What wears out
@@ -216,7 +190,7 @@ def wears(loop: Loop, recurring: Recurring) -> Iterator[Wear]:
     """The guards of a loop that going round uses up; a counter that can be reset again and again uses up nothing."""
     for move in dict.fromkeys(loop.moves):
         for needed in needed_signs(move.condition):
-            parts = _by_reading(needed.form)
+            parts = by_reading(needed.form)
             start = parts.pop(ONE, {})
             when = _falls(parts, loop, recurring)
             if when is not None:
@@ -246,7 +220,7 @@ def wears_out(subject: Subject, loop: Loop, recurring: Recurring) -> Condition:
     """For which holes a guard of the loop, or what it pays, falls until it cannot go on for gain."""
     guards = some(wear.when for wear in wears(loop, recurring))
     moves = dict.fromkeys(loop.moves)
-    pays = [_by_reading(dict(move.pay)) for move in moves]
+    pays = [by_reading(dict(move.pay)) for move in moves]
     for parts in pays:
         parts.pop(ONE, None)
     varying = any(reading.signals for parts in pays for reading in parts)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from srm.infer.propose.propose import Proposal
     from srm.machine.checks.core.report import Report
     from srm.report.compare.measure import Comparison
-    from srm.report.progress import RoundProgress
     from srm.results import PosteriorResult, RunResult
     from srm.rl.foreign import MakeLearner
     from srm.runs.evaluation import ActionChoice, Evaluation
@@ -356,7 +355,7 @@ def learn(
         demonstrations: Those that ship with the task unless given.
         frames: Steps to play; 0: what the task's table says.
         seed: Of envs, weights, actions and draws.
-        out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is given_machine.
+        out: The folder of the run; `runs/TASK-MACHINE-LEARNER-NET-SEED` unless given, with a number if that is taken.
         progress: Whether to show how the run is getting on.
         cores: Of Algorithm 1 (`infer="algorithm1"`). 2 infers the holes in a process beside this one.
         policy: Another learner in the policy's place: `"sb3:SAC"`, or a function from environments (of `srm.envs`) and a seed to a
@@ -401,7 +400,7 @@ def train(
         demonstrations: For those that imitate; the ones that ship with the task unless given.
         frames: Steps to play; 0: what the task's table says.
         seed: Of envs, weights and actions.
-        out: The folder of the run; `runs/TASK-REWARD-LEARNER-NET-SEED` unless given, with a number if that is given_machine.
+        out: The folder of the run; `runs/TASK-REWARD-LEARNER-NET-SEED` unless given, with a number if that is taken.
         progress: Whether to show how the run is getting on.
         **settings: Any flag of `srm train`, such as `stop_at`, `holes`, `from_run`, `learner`, `net` or `ppo={"discount": 0.98}`.
     """
@@ -511,7 +510,7 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
         run = begin()
         stack.callback(run.close)
         folder = run.folder
-        _play(run, stopped, stack.enter_context(shown_progress(visible=progress)))
+        run.play(stopped, stack.enter_context(shown_progress(visible=progress)))
         if stopped():
             raise KeyboardInterrupt(
                 f"stopped at {run.learner.frames} frames; go on with {resume_call(folder, run.settings.task)}"
@@ -520,17 +519,6 @@ def _complete(begin: Callable[[], Run], task: Task | None, progress: bool) -> Ru
         if isinstance(run.settings, Learning):
             write_report(folder)
     return RunResult(folder, task)
-
-
-def _play(run: Run, stopped: Callable[[], bool], show: Callable[[RoundProgress], None]) -> None:
-    rounds = run.rounds()
-    try:
-        for round in rounds:
-            show(round)
-            if stopped():
-                break
-    finally:
-        rounds.close()  # leaves a checkpoint
 
 
 # What was named

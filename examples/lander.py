@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import srm
+from srm.domains.controls import Controls
 
 words = srm.Vocabulary("lander")
 X, Y, VX, VY, ANGLE = range(5)  # what is observed first
@@ -62,7 +63,19 @@ def fly(env: Any, observation: np.ndarray) -> Any:
     return heuristic(env.unwrapped, observation)
 
 
-TASK = words.task("LunarLander-v3", meaning="come to rest on the pad", expert=fly, success=land, frames=1_000_000)
+TASK = words.task(
+    "LunarLander-v3",
+    meaning="come to rest on the pad",
+    expert=fly,
+    success=land,
+    frames=1_000_000,
+    controls=Controls(
+        {("ArrowLeft",): 1, ("ArrowUp",): 2, ("ArrowRight",): 3},  # `srm studio` flies it in real time
+        noop=0,
+        turns=False,
+        names=("fall", "left", "main engine", "right"),
+    ),
+)
 CONTINUOUS = words.task(
     "LunarLanderContinuous-v3",
     name="lander_continuous",

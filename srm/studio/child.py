@@ -19,7 +19,7 @@ from srm.errors import SrmError
 from srm.files import parse_json
 
 GRACE = 1.0  # seconds that an overtaken question may have run; to start anew takes about as long
-LONGEST = 60.0  # seconds of any
+LONGEST = 300.0  # seconds of any
 
 
 class Child:

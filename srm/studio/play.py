@@ -36,7 +36,7 @@ class PlayedWorld:
 
     env: gymnasium.Env
     space: ObservationSpace
-    live: LiveTrace | None
+    live: LiveTrace
     observation: Observations
     pose: Numbers
     scene: Scene | None
@@ -57,15 +57,14 @@ class PlayedWorld:
             bool(truncated),
             numbers_of(info),
         )
-        if self.live is not None:
-            self.live.add(self.last)
+        self.live.add(self.last)
         self.scene = look(self.env)
 
     def copied(self) -> PlayedWorld:
         return PlayedWorld(
             copy.deepcopy(self.env),
             self.space,
-            None if self.live is None else self.live.fork(),
+            self.live.fork(),
             self.observation,
             self.pose,
             self.scene,
@@ -83,7 +82,7 @@ class EpisodePlay:
         self,
         task: Task,
         seed: int,
-        machine: Machine | None,
+        machine: Machine,
         event_reader: EventReader,
         values: Mapping[str, float],
         act: Act | None = None,
@@ -99,7 +98,7 @@ class EpisodePlay:
 
     def _begin(self) -> None:
         seen, _ = self._env.reset(seed=self.seed)
-        live = None if self._machine is None else LiveTrace(self._machine, self._event_reader, self._values)
+        live = LiveTrace(self._machine, self._event_reader, self._values)
         space = self._space
         self.world = PlayedWorld(self._env, space, live, space.read(seen), space.pose(seen), look(self._env))
         self._first = (self.world.observation, self.world.pose)
@@ -149,13 +148,12 @@ class EpisodePlay:
                 )
             self.steps.append(self.world.last)
 
-    def repay(self, machine: Machine | None, values: Mapping[str, float]) -> None:
+    def repay(self, machine: Machine, values: Mapping[str, float]) -> None:
         """The same episode, followed by another machine, or under other values."""
         self._machine, self._values, self._ahead = machine, values, {}
-        self.world.live = None if machine is None else LiveTrace(machine, self._event_reader, values)
+        self.world.live = LiveTrace(machine, self._event_reader, values)
         for step in self.steps:
-            if self.world.live is not None:
-                self.world.live.add(step)
+            self.world.live.add(step)
 
     def _chosen(self) -> int:
         """What the policy does. It has seen the whole episode, whoever played it."""
@@ -184,7 +182,7 @@ class EpisodePlay:
         """The same with every step so far, for a page that knows nothing of the episode."""
         live = self.world.live
         steps = [_step_of(step, live, number) for number, step in enumerate(self.steps)]
-        return {**self.moment(), "steps": steps, "start": None if live is None else live.walk.machine.start}
+        return {**self.moment(), "steps": steps, "start": live.walk.machine.start}
 
     def _look_ahead(self) -> dict[int, dict[str, Any]]:
         if self.over or not self._can_copy:
@@ -222,21 +220,24 @@ def _moment_json(world: PlayedWorld) -> dict[str, Any]:
     live, last = world.live, world.last
     return {
         "scene": tell([world.scene]),
-        "node": None if live is None else live.walk.node,
-        "counters": {} if live is None else dict(live.walk.counts),
-        "paid": 0.0 if live is None else live.pay,
+        "node": live.walk.node,
+        "counters": dict(live.walk.counts),
+        "paid": live.pay,
         "step": None if last is None else _step_of(last, live, -1),
     }
 
 
-def _step_of(step: PlayedStep, live: LiveTrace | None, number: int) -> dict[str, Any]:
-    record: dict[str, Any] = {"action": step.action, "reward": step.reward, "terminated": step.terminated}
-    if live is not None:
-        traced = live.steps[number]
-        record |= {"trace": step_json(traced), "from": traced.node, "to": traced.target}
-        if traced.signals:
-            record["signals"] = dict(traced.signals)
-    return record
+def _step_of(step: PlayedStep, live: LiveTrace, number: int) -> dict[str, Any]:
+    traced = live.steps[number]
+    return {
+        "action": step.action,
+        "reward": step.reward,
+        "terminated": step.terminated,
+        "trace": step_json(traced),
+        "from": traced.node,
+        "to": traced.target,
+        "signals": dict(traced.signals),
+    }
 
 
 Policy = Callable[[int], Act]  # an actor for an episode of a seed

@@ -196,7 +196,7 @@ class Watch:
         seed = whole_of(body, "seed")
         with self.studio.session(body) as session:
             bench = session.bench
-        if bench is None or not bench.machine.holes:
+        if not bench.machine.holes:
             raise SettingError("there is no machine with holes; write one in Edit")
         with self._lock:
             self._refuse_many()

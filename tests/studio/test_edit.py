@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import threading
 import time
 from pathlib import Path
@@ -12,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srm.evaluate.payer import read_rollout
 from srm.evaluate.trace import trace
 from srm.machine.language.parse import load
+from srm.studio import edit as edit_part
 from srm.studio.bench import Bench
 from srm.studio.child import Child
 from srm.studio.edit import Edit, verdict
-from srm.studio.store import ASIDE
-from srm.trajectory import Trajectory
 from tests.report.look import Look
 from tests.studio.numbers import MACHINE
 from tests.studio.serving import Served, serving
@@ -144,29 +143,13 @@ def test_every_episode_is_paid_what_its_trace_says(served: Served) -> None:
     assert part(served).totals(bench, episodes) == pytest.approx(np.array(truth))
 
 
-def test_a_hundred_episodes_are_paid_anew_within_50_ms(served: Served) -> None:
-    rng = np.random.default_rng(0)
-    env = served.studio.task.environment(served.studio.task.env_id)
-    from srm.domains.record import play
-
-    for seed in range(100 - len(served.studio.library.with_play())):
-        played: Trajectory = play(env, lambda _: int(rng.integers(6)), seed, most=100)
-        served.studio.store.shelves[ASIDE].episodes.append(_stored(seed, played))
-    session = served.ask("open", session="")["session"]
-    times = []
-    for step in range(12):
-        begin = time.perf_counter()
-        answer = served.studio.questions["pay"]({"session": session, "values": {"goal": step / 10}})
-        times.append(1000 * (time.perf_counter() - begin))
-    print(f"100 episodes paid anew: median {statistics.median(times):.1f} ms, the first {times[0]:.0f} ms")
-    assert len(answer["episodes"]) == 100
-    assert statistics.median(times) < 50
-
-
-def _stored(seed: int, trajectory: Trajectory):
-    from srm.studio.store import StoredEpisode, key_of
-
-    return StoredEpisode(key_of(seed, trajectory), seed, trajectory)
+def test_episodes_are_read_once_however_often_they_are_paid(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How fast that makes a slider: `python -m tests.studio.latency`."""
+    readings = []
+    monkeypatch.setattr(edit_part, "read_rollout", lambda *given: readings.append(given) or read_rollout(*given))
+    pays = [served.ask("pay", values={"goal": goal})["episodes"] for goal in (0.0, 1.0, 2.0)]
+    assert len(readings) == 1
+    assert len({str(rows) for rows in pays}) == 3
 
 
 def test_the_verdict_names_who_earns_what_it_should_not() -> None:

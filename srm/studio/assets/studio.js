@@ -24,7 +24,7 @@ class Studio {
     this.choose(location.hash.slice(1) || (this.about.unplayable ? "edit" : "play"));
     await this.episodes.refresh();
     await this.play.start();
-    if (this.about.infer && this.machine?.guessed) await this.suggest();
+    if (this.about.infer && this.machine.guessed) await this.suggest();
   }
 
   /** Holes without a value get the one that the demonstrations suggest, unless somebody was faster. */

@@ -9,7 +9,8 @@ class MachineDrawing {
     this.picture.setAttribute("aria-label", "The machine; its current node and the rule that fired are lit");
     this.host = host;
     host.append(this.picture);
-    new ResizeObserver(() => this.crop()).observe(host);
+    const observer = new ResizeObserver(() => (this.picture.isConnected ? this.crop() : observer.disconnect()));
+    observer.observe(host);
   }
 
   /** Only what is left of the picture; it must be on the screen to be measured. */

@@ -53,13 +53,7 @@ class Learn:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())
             log = stack.enter_context(self.boards.open(folder))
-            rounds = run.rounds()
-            stack.callback(rounds.close)  # leaves a checkpoint, and what is known so far
-            for progress in rounds:
-                show(progress)
-                log(progress)
-                if is_stopped():
-                    break
+            run.play(is_stopped, show, log)
         if is_stopped():
             run.close()
             values = "of its earlier end" if (folder / POSTERIOR).exists() else "known so far"

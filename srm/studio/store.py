@@ -137,9 +137,9 @@ class EpisodeStore:
             self._at(key)
             if len(text) > LONGEST_NOTE:
                 raise SettingError(f"a note has at most {LONGEST_NOTE} letters")
-            notes = {**self.notes, key: text}
-            self.notes = {key: text for key, text in notes.items() if text}
-            write_whole(self._notes_path, (json.dumps(self.notes, indent=1, ensure_ascii=False) + "\n").encode())
+            notes = {other: note for other, note in {**self.notes, key: text}.items() if note}
+            write_whole(self._notes_path, (json.dumps(notes, indent=1, ensure_ascii=False) + "\n").encode())
+            self.notes = notes
 
     def find(self, key: str) -> tuple[str, StoredEpisode] | None:
         return next(((name, episode) for name, episode in self if episode.key == key), None)

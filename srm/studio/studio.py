@@ -19,7 +19,7 @@ from typing import Any
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.controls import Controls, action_names, controls_of
-from srm.errors import MachineError, SettingError, TaskError
+from srm.errors import MachineError, SettingError, SrmError, TaskError
 from srm.evaluate.success import solved
 from srm.report.html.numbers import counted
 from srm.seeding import stream
@@ -275,7 +275,10 @@ class Studio:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "upload.npz"
             path.write_bytes(content)
-            recorded = demos.load(path, self.task)
+            try:
+                recorded = demos.load(path, self.task)
+            except SrmError as error:  # in which the file has a name that nobody gave it
+                raise SettingError(str(error).replace(str(path), "this file")) from None
         if recorded.env_id != self.task.env_id:
             raise SettingError(f"these episodes are of {recorded.env_id}, and {self.task.env_id} is played here")
         self.store.add(KEPT, *zip(recorded.seeds, recorded.trajectories, strict=True))

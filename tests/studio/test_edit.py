@@ -13,14 +13,14 @@ import pytest
 
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.trace import trace
-from srm.machine.language.parse import load
+from srm.machine.language.parse import library_text, load, parse
 from srm.studio import edit as edit_part
 from srm.studio.bench import Bench
 from srm.studio.child import Child
 from srm.studio.edit import Edit, verdict
 from tests.report.look import Look
 from tests.studio.numbers import MACHINE
-from tests.studio.serving import Served, serving
+from tests.studio.serving import Served, opened, serving
 
 CHECKED = "#edit-proofs:has-text('notes')"
 
@@ -129,6 +129,37 @@ def test_a_machine_of_the_library_is_opened(edit: Look) -> None:
     edit.page.select_option("#edit-open", "keycorridor")
     edit.page.wait_for_selector("#edit-drawing svg[data-machine=keycorridor]")
     assert "before_finding_key" in edit.page.input_value("#editor textarea")
+
+
+def test_a_machine_is_proposed_and_taken_back(browser: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(_: Child, owner: str, question: dict[str, Any]) -> dict[str, Any]:
+        proposal = {
+            "text": library_text("doorkey_handset"),
+            "explanation": "it pays what was done",
+            "summary": "2 nodes",
+        }
+        return proposal if owner == "propose" else {"findings": []}
+
+    monkeypatch.setattr(Child, "ask", ask)
+    with opened(browser, served.address) as look:
+        look.page.click("#tab-edit")
+        before = look.page.input_value("#editor textarea")
+        look.page.click("#edit-propose")
+        look.page.wait_for_selector("#edit-drawing svg[data-machine=doorkey_handset]")
+        look.page.click("#edit-why summary")
+        assert look.text("#edit-explanation") == "it pays what was done"
+        assert look.page.input_value("#edit-name") == "proposed.srm"
+        look.page.focus("#editor textarea")
+        look.page.keyboard.press("Control+z")
+        look.page.wait_for_selector("#edit-drawing svg[data-machine=doorkey]")
+        assert look.page.input_value("#editor textarea") == before
+
+
+@pytest.mark.slow
+def test_what_is_proposed_is_a_machine_for_the_task(served: Served) -> None:
+    proposal = served.ask("propose")
+    assert parse(proposal["text"], {"minigrid": served.studio.task.vocabulary}).rules
+    assert proposal["summary"]
 
 
 def part(served: Served) -> Edit:

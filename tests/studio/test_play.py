@@ -105,14 +105,14 @@ def test_each_step_shows_its_events_its_rule_its_pay_and_its_node(look: Look) ->
 def test_a_key_is_answered_before_the_server_has_answered(look: Look) -> None:
     """How fast that is: `python -m tests.studio.latency`."""
     held: list[Any] = []
-    look.page.route("**/api/play.step", held.append)
+    look.page.route("**/api/play.step", lambda route: held.append(route))
     before = look.page.evaluate("document.querySelector('#world canvas').toDataURL()")
     press(look, 0)
     assert len(held) == 1
     assert look.page.evaluate("document.querySelector('#world canvas').toDataURL()") != before
     assert "rule" in look.text("#now-facts")
-    look.page.unroute("**/api/play.step")
     held[0].continue_()
+    look.page.unroute("**/api/play.step")
     press(look, 1)
 
 
@@ -126,6 +126,7 @@ window.pads = [{ buttons: Array.from({ length: 16 }, () => ({ pressed: false }))
 navigator.getGamepads = () => window.pads;
 window.dispatchEvent(new Event("gamepadconnected"));
 window.push = (index, pressed) => { window.pads[0].buttons[index].pressed = pressed; };
+null
 """
 
 
@@ -287,17 +288,16 @@ def test_a_world_of_pictures_is_played_and_taken_back(
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     monkeypatch.chdir(tmp_path)
     with serving(task="examples.mountain_car:TASK") as served, opened(browser, served.address) as look:
-        first = look.page.get_attribute("#world img", "src")
-        for step in (1, 2):
+        pictures = [look.page.get_attribute("#world img", "src")]
+        for step in range(1, 13):  # it gains speed slowly
             look.page.keyboard.press("ArrowRight")
             look.page.wait_for_selector(f"#world[data-at='{step}']")
-        assert look.page.get_attribute("#world img", "src") != first
+            pictures.append(look.page.get_attribute("#world img", "src"))
+        assert pictures[12] not in (pictures[0], pictures[11])
         assert "height" in look.text("#now-facts")
         look.page.keyboard.press("Backspace")
-        look.page.wait_for_selector("#world[data-at='1']")
-        look.page.keyboard.press("Backspace")
-        look.page.wait_for_selector("#world[data-at='0']")
-        assert look.page.get_attribute("#world img", "src") == first
+        look.page.wait_for_selector("#world[data-at='11']")
+        assert look.page.get_attribute("#world img", "src") == pictures[11]
         assert look.complaints == []
 
 
@@ -338,14 +338,40 @@ def test_keys_alone_lead_everywhere(look: Look) -> None:
     press(look, 0)
 
 
-def test_everything_that_can_be_worked_or_seen_has_a_name(look: Look) -> None:
-    nameless = look.page.evaluate(
-        """[...document.querySelectorAll('button, select, input, textarea, a, canvas, [role=img], [role=region], [role=tab]')]
-        .filter((part) => part.checkVisibility() && !(part.innerText || part.ariaLabel || part.labels?.length
-            || part.getAttribute('aria-labelledby') || part.querySelector('title')))
-        .map((part) => part.outerHTML.slice(0, 80))"""
-    )
-    assert nameless == []
+NAMELESS = """[...document.querySelectorAll('button, select, input, textarea, a, canvas, [role=img], [role=region], [role=tab]')]
+.filter((part) => part.checkVisibility() && !(part.innerText || part.ariaLabel || part.labels?.length
+    || part.getAttribute('aria-labelledby') || part.querySelector('title')))
+.map((part) => part.outerHTML.slice(0, 80))"""
+FOCUS = """(() => {
+  const part = document.activeElement;
+  if (part === document.body) return null;
+  const ringed = [part, part.closest(".editor, label")].some((one) => one && getComputedStyle(one).outlineStyle !== "none");
+  window.numbers ??= new Map();
+  if (!window.numbers.has(part)) window.numbers.set(part, window.numbers.size);
+  return [window.numbers.get(part), ringed, part.outerHTML.slice(0, 80)];
+})()"""
+READY = {"play": "#episode-rows tr[data-key]", "edit": "#edit-margins td", "watch": "#run-rows td"}
+
+
+@pytest.mark.parametrize("tab", READY)
+def test_tab_leads_through_all_that_can_be_worked_and_shows_where_it_is(look: Look, tab: str) -> None:
+    page = look.page
+    page.click(f"#tab-{tab}")
+    page.wait_for_selector(READY[tab])
+    page.focus(f"#tab-{tab}")
+    assert page.evaluate(NAMELESS) == []
+    visited, unringed = [], []
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(FOCUS)
+        if focus is None or focus[0] in visited:
+            break
+        visited.append(focus[0])
+        unringed += [] if focus[1] else [focus[2]]
+    else:
+        raise AssertionError("there is no end")
+    assert unringed == []
+    assert len(visited) >= page.locator(f"#panel-{tab} button:enabled:visible").count()  # none is a trap
 
 
 def start(folder: Path, *flags: str) -> tuple[subprocess.Popen, str]:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,9 @@ def test_a_file_that_is_handed_in_is_read_as_any_other(served: Served, tmp_path:
     content = (tmp_path / "two.npz").read_bytes()
     assert served.request("/api/upload", content)[0] == 200
     assert len(demos.load(tmp_path / "doorkey-played.npz", task)) == 2
+    demos.save(replace(demos.load(tmp_path / "two.npz", task), task="os:system"), tmp_path / "evil.npz")
+    refusal = json.loads(served.request("/api/upload", (tmp_path / "evil.npz").read_bytes())[2])["error"]
+    assert refusal.startswith("this file: shows the task os:system, not doorkey")  # and nothing was imported
     for damaged in (content[:-100], b"PK" + content[:50], content.replace(b"actions", b"actionz")):
         assert "error" in json.loads(served.request("/api/upload", damaged)[2])
     assert len(demos.load(tmp_path / "doorkey-played.npz", task)) == 2
@@ -182,6 +186,7 @@ def test_a_disk_that_is_full_is_said_and_what_was_there_stays(
     first, second = (record(find_task("DoorKey-5x5"), 1, seed) for seed in (0, 1))
     served.studio.store.add(KEPT, (0, first.trajectories[0]))
     before = (tmp_path / "doorkey-played.npz").read_bytes()
+    served.ask("episodes")
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -189,8 +194,11 @@ def test_a_disk_that_is_full_is_said_and_what_was_there_stays(
     demos.save(second, tmp_path / "second.npz")
     content = (tmp_path / "second.npz").read_bytes()
     monkeypatch.setattr(os, "fsync", full)
-    answer = json.loads(served.request("/api/upload", content)[2])
-    assert answer == {"error": "No space left on device; nothing that was saved is lost"}
+    key = served.studio.store.shelves[KEPT].episodes[0].key
+    note = json.dumps({"session": served.session, "key": key, "text": "the first"}).encode()
+    for path, body in (("/api/upload", content), ("/api/episode.note", note)):
+        assert "No space left on device; " in json.loads(served.request(path, body)[2])["error"]
+    assert served.studio.store.notes == {}
     assert (tmp_path / "doorkey-played.npz").read_bytes() == before
     assert len(served.studio.store.shelves[KEPT].episodes) == 1
     assert [path.name for path in tmp_path.glob(".*.part")] == []

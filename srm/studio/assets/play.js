@@ -246,18 +246,23 @@ export class Play {
   }
 
   async end(stored) {
-    this.stored = stored;
     this.letPolicy(false);
     const { step, at } = this.now;
-    const total = this.steps.reduce((sum, one) => sum + one.reward, 0);
-    const kept = stored.shelf === "kept";
-    const how = kept ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
-    const where = kept ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
-    this.part("over-words").textContent = `${how} after ${at} steps, with a return of ${number(total)}. ${where}`;
-    this.part("over-move").textContent = kept ? "set it aside" : "keep it";
+    const how = stored.shelf === "kept" ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
+    this.outcome = `${how} after ${at} steps, with a return of ${number(this.return)}.`;
     this.part("over-note").value = "";
     this.part("over").hidden = false;
+    this.shelve(stored);
     await this.studio.episodes.refresh();
+  }
+
+  /** Says where the episode is, and where else it can be put. */
+  shelve(stored) {
+    this.stored = stored;
+    const kept = stored.shelf === "kept";
+    const where = kept ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
+    this.part("over-words").textContent = `${this.outcome} ${where}`;
+    this.part("over-move").textContent = kept ? "set it aside" : "keep it";
   }
 
   move(to) {
@@ -265,12 +270,12 @@ export class Play {
       await ask("episode.move", { key: this.stored.key, to });
       await this.studio.episodes.refresh();
       if (to === "nowhere") await this.renew();
-      else {
-        this.stored = { ...this.stored, shelf: to };
-        this.part("over-move").textContent = to === "kept" ? "set it aside" : "keep it";
-        this.part("over-words").textContent = to === "kept" ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
-      }
+      else this.shelve({ ...this.stored, shelf: to });
     });
+  }
+
+  get return() {
+    return this.steps.reduce((sum, step) => sum + step.reward, 0);
   }
 
   // What is shown
@@ -295,7 +300,7 @@ export class Play {
     this.part("now-pay").textContent = pay === null ? "–" : signed(pay);
     this.part("now-pay").className = amountClass(pay);
     this.part("now-paid").textContent = signed(now.paid);
-    this.part("now-return").textContent = number(this.steps.reduce((sum, one) => sum + one.reward, 0));
+    this.part("now-return").textContent = number(this.return);
     const facts = step ? stepFacts(entry, { from: step.from, to: step.to, rules: this.machine.rules, counters: now.counters, signals: step.signals }) : [];
     this.part("now-facts").replaceChildren(...facts.flatMap(([name, ...values]) => [element("dt", {}, name), ...values.map((line) => element("dd", {}, line))]));
     this.drawing.show(now.node, entry?.rule);

@@ -11,6 +11,7 @@ Each writes a row for every finished episode, as it goes: steps so far, the task
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,8 +26,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 import srm
 import srm.sb3
-from examples import landing, pendulum
+from examples import landing, patrol, pendulum
 from srm.domains.tasks import find_task
+from srm.machine.model import Machine
 
 
 class Curve(BaseCallback):
@@ -64,7 +66,7 @@ def with_pose(seen: dict[str, np.ndarray]) -> np.ndarray:
 class Run:
     """one curve"""
 
-    learner: Annotated[Literal["dqn", "sac-pendulum", "sac-lander"], tyro.conf.Positional]
+    learner: Annotated[Literal["dqn", "patrol", "sac-pendulum", "sac-lander"], tyro.conf.Positional]
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     seed: int = 100
     steps: int = 100_000
@@ -73,7 +75,13 @@ class Run:
 
     def run(self) -> None:
         torch.set_num_threads(1)
-        model, env = {"dqn": self._dqn, "sac-pendulum": self._pendulum, "sac-lander": self._lander}[self.learner]()
+        makes = {
+            "dqn": self._door_key,
+            "patrol": self._patrol,
+            "sac-pendulum": self._pendulum,
+            "sac-lander": self._lander,
+        }
+        model, env = makes[self.learner]()
         model.learn(self.steps, callback=CallbackList([Curve(self.out), srm.sb3.PayCallback(env, every=10_000)]))
 
     def _pendulum(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
@@ -83,11 +91,12 @@ class Run:
 
     def _lander(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
         """LunarLander-v3 with continuous engines, by examples/landing.srm."""
-        vector = DummyVecEnv([lambda: gymnasium.make("LunarLander-v3", continuous=True)])
-        return self._sac(vector, landing.TASK, "examples/landing.srm", [128, 128], learning_starts=2_000)
+        vector = DummyVecEnv([lambda: gymnasium.make("LunarLander-v3", continuous=True)] * 4)
+        often = {"gradient_steps": 2, "tau": 0.01}  # an update every two steps: most of the time goes there
+        return self._sac(vector, landing.TASK, "examples/landing.srm", [128, 128], learning_starts=4_000, **often)
 
     def _sac(
-        self, vector: DummyVecEnv, task: srm.Task, machine: str, units: list[int], learning_starts: int
+        self, vector: DummyVecEnv, task: srm.Task, machine: str, units: list[int], **settings: Any
     ) -> tuple[Any, srm.sb3.MachineVecEnv]:
         vector.seed(self.seed)
         env = srm.sb3.MachineVecEnv(vector, srm.load(machine, task), task.event_reader(), show_node=True)
@@ -95,26 +104,50 @@ class Run:
             "MultiInputPolicy",
             VecMonitor(env),
             learning_rate=1e-3,
-            buffer_size=100_000,
-            learning_starts=learning_starts,
+            buffer_size=150_000,
             batch_size=128,
-            policy_kwargs={"net_arch": units},
+            policy_kwargs={"net_arch": units, "optimizer_kwargs": {"fused": True}},
             seed=self.seed,
             device="cpu",
+            **settings,
         )
         return srm.sb3.paid(model, counterfactual=self.counterfactual), env
 
-    def _dqn(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
+    def _patrol(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
+        """Patrol-v0 by examples/patrol.srm, whose nodes no observation tells apart."""
+        vector = DummyVecEnv([lambda: gymnasium.make("Patrol-v0")] * 4)
+        return self._dqn(
+            vector,
+            patrol.TASK,
+            srm.load("examples/patrol.srm", patrol.TASK),
+            srm.sb3.flat,
+            gradient_steps=8,
+            target_update_interval=200,
+        )
+
+    def _door_key(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
         """DoorKey-5x5 by the machine of the library, with the node in sight."""
         task = find_task("DoorKey-5x5")
         vector = DummyVecEnv([lambda: task.environment(task.env_id)] * 4)
+        return self._dqn(
+            vector, task, srm.load("doorkey_handset"), with_pose, gradient_steps=4, target_update_interval=500
+        )
+
+    def _dqn(
+        self,
+        vector: DummyVecEnv,
+        task: srm.Task,
+        machine: Machine,
+        encode: Callable[[Any], np.ndarray],
+        **settings: Any,
+    ) -> tuple[Any, srm.sb3.MachineVecEnv]:
         vector.seed(self.seed)
         env = srm.sb3.MachineVecEnv(
             vector,
-            srm.load("doorkey_handset"),
+            machine,
             task.event_reader(),
             show_node=True,
-            encode=with_pose,
+            encode=encode,
             shaping=0.95 if self.shaping else None,
         )
         model = DQN(
@@ -126,12 +159,11 @@ class Run:
             learning_starts=2_000,
             batch_size=64,
             train_freq=4,
-            gradient_steps=4,
-            target_update_interval=500,
             exploration_fraction=0.5,
             exploration_final_eps=0.1,
             seed=self.seed,
             device="cpu",
+            **settings,
         )
         return srm.sb3.paid(model, counterfactual=self.counterfactual), env
 

@@ -37,6 +37,7 @@ class EventStream:
         bounds = [_bounds(signal) for signal in event_reader.vocabulary.signals]
         self._low, self._high = (np.array([bound[side] for bound in bounds]) for side in (0, 1))  # [signals]
         self._bounded = bool(np.isfinite([*self._low, *self._high]).any())
+        self._bounds = list(zip(self._low.tolist(), self._high.tolist(), strict=True))
         self._memory: np.ndarray | None = None  # of words that remember
         self._levels: np.ndarray | None = None  # [B, balances], where each stands
 
@@ -48,10 +49,16 @@ class EventStream:
         _refuse_together(vocabulary, events, self._column)
         if self._own and vocabulary.balances:
             self._follow_balances(rollout, events)
-        signals = events.signals
-        if not self._bounded or np.count_nonzero((signals >= self._low) & (signals <= self._high)) == signals.size:
-            return events  # counted, which of a single step takes a fifth of the time of `all`
+        if not self._bounded or self._within(events.signals):
+            return events
         return _in_range(vocabulary, events, rollout, self._column)
+
+    def _within(self, signals: np.ndarray) -> bool:
+        if signals.size == len(self._bounds):  # a step of one env: a quarter of the time that arrays take
+            numbers = zip(signals.ravel().tolist(), self._bounds, strict=True)
+            return all(low <= number <= high for number, (low, high) in numbers)
+        within = (signals >= self._low) & (signals <= self._high)
+        return np.count_nonzero(within) == signals.size  # a fifth of the time of `all`
 
     def begin(self, env: int | np.ndarray | slice) -> None:
         """An env, or several, were reset before their episode was over."""

@@ -3,13 +3,14 @@
     ledger.add(events, over, valid, paid)   the next step, or the next few, and what they were paid
     ledger.pay(assignment) -> [N, B]        what all N steps that are kept should be paid
 
-Older steps are dropped, but where the machines stood after them is known, whatever the values are.
+Older steps are dropped, but where the machines stood after them is known, whatever the values are. Steps are numbered from 0.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -42,10 +43,11 @@ BLOCK = 256  # single steps are laid together: an object for each would take mor
 
 
 class Ledger:
-    """Successive steps of the same envs; at least the last `steps` of them are kept."""
+    """Successive steps of the same envs; at least the last `steps` of them are kept, and all from number `needed` on."""
 
     def __init__(self, program: Program, steps: int) -> None:
         self.program, self._room, self._kept = program, steps, 0
+        self.count, self.needed = 0, inf  # steps ever added
         self._entries: deque[LedgerEntry] = deque()
         self._latest: list[LedgerEntry] = []
         self._carry: symbolic.Carry | None = None  # before the first entry
@@ -56,10 +58,13 @@ class Ledger:
     def add(self, events: Events, over: Mask, valid: Mask, paid: batched.Floats) -> None:
         self._latest.append(LedgerEntry(events, over, valid, paid))
         self._kept += events.steps
+        self.count += events.steps
         if len(self._latest) >= BLOCK:
             self._entries.append(_joined(self._latest))
             self._latest = []
         while self._entries and self._kept - self._entries[0].events.steps >= self._room:
+            if self.count - self._kept + self._entries[0].events.steps > self.needed:
+                break
             oldest = self._entries.popleft()
             self._kept -= oldest.events.steps
             self._carry = symbolic.read(self.program, *oldest[:3], self._carry)[1]
@@ -81,10 +86,10 @@ class Ledger:
         paid: batched.Floats = batched.pay(self._read()[0], assignment[None]).dense()[0]
         return paid
 
-    def corrections(self, assignment: batched.Floats) -> batched.Floats:
-        """[N, B] what is still to be added to what the steps were paid when they were made."""
+    def paid(self) -> batched.Floats:
+        """[N, B] what the steps were paid when they were made."""
         paid: batched.Floats = np.concatenate([entry.paid for entry in (*self._entries, *self._latest)])
-        return self.pay(assignment) - paid
+        return paid
 
     def shares(self, assignment: batched.Floats) -> PayShares:
         """By whom all that is kept was paid."""
@@ -105,17 +110,14 @@ class Ledger:
             float(paid.pay.sum() - by_hole.sum()),
         )
 
-    def side_by_side(self, count: int) -> tuple[Array, ...]:
-        """What happened at the last `count` steps, each step of each env as an env of its own: [n] step * B + env, [n] event,
-        [n, attributes], [count * B, signals]."""
+    def side_by_side(self) -> tuple[Array, ...]:
+        """What happened at each step of each env, as an env of its own: [n] step * B + env, [n] event, [n, attributes],
+        [N * B, signals]."""
         events = _joined([*self._entries, *self._latest]).events
-        first = events.steps - count
-        kept = np.flatnonzero(events.step >= first)
-        order = kept[np.lexsort((events.event[kept], events.env[kept], events.step[kept]))]
-        column = (events.step[order] - first) * events.envs + events.env[order]
-        signals = events.signals[first:].reshape(count * events.envs, -1)
+        order = np.lexsort((events.event, events.env, events.step))
+        signals = events.signals.reshape(events.steps * events.envs, -1)
         return (
-            column.astype(np.int32),
+            (events.step[order] * events.envs + events.env[order]).astype(np.int32),
             events.event[order].astype(np.int32),
             np.ascontiguousarray(events.attributes[order], np.int32),
             np.ascontiguousarray(signals, np.float64),

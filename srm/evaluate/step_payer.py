@@ -142,10 +142,10 @@ class StepPayer:
             self._ages += steps.valid
 
     def shaping(self, terminated: Mask | bool) -> npt.NDArray[np.float64] | float:
-        """[B] what is added to the pay of the last step, if pay is shaped."""
-        if self.potential is None or self.discount is None:
+        """[B] what is added to the pay of the last step, if pay is shaped; nothing where it was not valid."""
+        if self.potential is None or self.discount is None or self._steps is None:
             return 0.0
-        return shaping(self.potential, self.discount, self.nodes_before, self.nodes, terminated)
+        return self._steps.valid * shaping(self.potential, self.discount, self.nodes_before, self.nodes, terminated)
 
     def last_events(self) -> Events:
         """What happened at the last step, to be kept: signals may be a view of what was observed."""

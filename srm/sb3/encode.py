@@ -1,6 +1,7 @@
 """What a policy of Stable-Baselines3 sees: one row of numbers for each observation, whatever the environment shows.
 
-Grids of cells, whose numbers are names (a door is 4), become one-hot in each channel; anything else is taken as it is.
+Grids of cells, whose numbers are names (a door is 4), become one-hot in each channel, and pictures numbers from 0 to 1; anything else
+is taken as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from srm.domains.encodings import cells_of
+from srm.domains.spaces import LARGEST_GRID
 from srm.trajectory import plain_arrays
 
 
@@ -23,9 +25,10 @@ def flat(seen: Any) -> np.ndarray:
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
-    cells = cells_of(array.shape[1:]) if array.dtype == np.uint8 else None
+    picture = array.dtype == np.uint8 and array.ndim == 4
+    cells = cells_of(array.shape[1:]) if picture and max(array.shape[1:3]) <= LARGEST_GRID else None
     if cells is None:
-        return array.reshape(len(array), -1).astype(np.float32)
+        return array.reshape(len(array), -1).astype(np.float32) / (255 if picture else 1)
     channels = [
         np.eye(size, dtype=np.float32)[np.minimum(array[..., channel], size - 1)]
         for channel, size in enumerate(cells.sizes)

@@ -9,7 +9,8 @@ the values of the holes have moved (`repay`). Log-probabilities are known of all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from torch import Tensor
 from srm.domains.envs import Envs, Step, gather, numbers_of, stacked_info
 from srm.domains.play import OpenEnvs
 from srm.domains.spaces import ActionSpace, ObservationSpace, action_space_of, observation_space_of
-from srm.errors import RunError
+from srm.errors import RunError, SrmError
 from srm.evaluate.wrappers import batch_of_one
 from srm.rl.evaluation import WHOLE_STEPS
 from srm.rl.foreign import PlayedBatch
@@ -35,6 +36,10 @@ from srm.sb3.state import read_state, write_state
 from srm.sb3.vec_env import TIME_LIMIT, encoded_space
 from srm.trajectory import Observations, Rollout
 
+UNWANTED = {
+    "tensorboard_log": "a run writes into its own folder alone, where log.csv is",
+    "_init_setup_model": "a run needs a model that is set up",
+}
 FOREVER = 10**12  # steps: how long a run lasts is not the learner's business
 
 
@@ -155,7 +160,9 @@ class Sb3Learner:
         self.envs = NotedEnvs(self._vector, env_id)
         model: Any = make_model(name, self._vector, arguments, num_steps, seed)
         self.model, self._on_policy = model, isinstance(model, OnPolicyAlgorithm)
-        _, self._callback = self.model._setup_learn(FOREVER, None)
+        self._failure = f"sb3:{name} fails with these environments or arguments"
+        with foreign(self._failure):
+            _, self._callback = self.model._setup_learn(FOREVER, None)
         if self._on_policy:
             self.num_steps = int(self.model.n_steps)
             buffer: Any = self.model.rollout_buffer
@@ -168,17 +175,18 @@ class Sb3Learner:
 
     def collect(self) -> PlayedBatch:
         model, begun = self.model, self.model.num_timesteps
-        if self._on_policy:
-            model.collect_rollouts(model.env, self._callback, model.rollout_buffer, model.n_steps)
-        else:
-            model.collect_rollouts(
-                model.env,
-                self._callback,
-                TrainFreq(self.num_steps, TrainFrequencyUnit.STEP),
-                model.replay_buffer,
-                action_noise=model.action_noise,
-                learning_starts=model.learning_starts,
-            )
+        with foreign(self._failure):
+            if self._on_policy:
+                model.collect_rollouts(model.env, self._callback, model.rollout_buffer, model.n_steps)
+            else:
+                model.collect_rollouts(
+                    model.env,
+                    self._callback,
+                    TrainFreq(self.num_steps, TrainFrequencyUnit.STEP),
+                    model.replay_buffer,
+                    action_noise=model.action_noise,
+                    learning_starts=model.learning_starts,
+                )
         rollout = self._vector.take()
         self.frames += int(rollout.valid.sum())
         if self._on_policy or begun >= model.learning_starts:
@@ -187,18 +195,24 @@ class Sb3Learner:
         return PlayedBatch(rollout, None if self.log_probs(rollout) is None else uniform)
 
     def update(self, batch: PlayedBatch, pay: np.ndarray) -> dict[str, float]:
-        model, steps = self.model, batch.rollout.steps
+        model = self.model
         model.logger.name_to_value.clear()
-        if self._on_policy:
-            model.rollout_buffer.pay(pay.astype(np.float32))
-            model.train()
-        else:
-            self._write(pay)
-            if model.num_timesteps > model.learning_starts:
-                each = model.gradient_steps if model.gradient_steps >= 0 else model.train_freq.frequency
-                model.train(max(1, steps * each // model.train_freq.frequency), model.batch_size)
+        with foreign(self._failure):
+            if self._on_policy:
+                model.rollout_buffer.pay(pay.astype(np.float32))
+                model.train()
+            else:
+                self._write(pay)
+                self._train_from_replay(batch.rollout.steps)
         losses = model.logger.name_to_value
         return {name.removeprefix("train/"): float(loss) for name, loss in losses.items() if name.startswith("train/")}
+
+    def _train_from_replay(self, steps: int) -> None:
+        """As often as it would have while so many steps were played."""
+        model = self.model
+        if model.num_timesteps > model.learning_starts:
+            each = model.gradient_steps if model.gradient_steps >= 0 else model.train_freq.frequency
+            model.train(max(1, steps * each // model.train_freq.frequency), model.batch_size)
 
     def log_probs(self, rollout: Rollout) -> np.ndarray | None:
         return log_probs_of(self.model, rollout, self.envs.action_space)
@@ -238,10 +252,22 @@ def make_model(name: str, env: VecEnv, arguments: Mapping[str, Any], num_steps: 
     policy = given.pop("policy", "MlpLstmPolicy" if has_memory(kind) else "MlpPolicy")
     if issubclass(kind, OnPolicyAlgorithm) and num_steps:
         given.setdefault("n_steps", num_steps)
-    try:
+    for argument in sorted(given.keys() & UNWANTED.keys()):
+        raise RunError(f"--sb3.arguments: leave {argument} out; {UNWANTED[argument]}")
+    with foreign(f"sb3:{name} does not take these environments or arguments"):
         return kind(policy, env, seed=seed, device="cpu", **given)
-    except (TypeError, ValueError, AssertionError) as problem:
-        raise RunError(f"sb3:{name} does not take these environments or arguments: {problem}") from None
+
+
+@contextmanager
+def foreign(failure: str) -> Iterator[None]:
+    """Code of Stable-Baselines3. It says in any way that it was given what it does not take, and often only when that is used."""
+    try:
+        yield
+    except Exception as problem:
+        if isinstance(problem, SrmError):
+            raise
+        reason = str(problem).strip().partition("\n")[0]
+        raise RunError(f"{failure}: {type(problem).__name__}: {reason}") from problem
 
 
 class ModelPlayer:

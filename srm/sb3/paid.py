@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnvWrapper
@@ -45,9 +46,19 @@ def _replay(model: OffPolicyAlgorithm, env: MachineVecEnv, counterfactual: bool)
         raise SettingError(
             "a machine pays single steps that are stored whole; leave n_steps and optimize_memory_usage out"
         )
+    buffer: Any = model.replay_buffer
+    name = type(model).__name__
+    if isinstance(buffer, MachineReplayBuffer):
+        raise SettingError(f"this {name} is paid already; give it to srm.sb3.paid once")
+    if type(buffer) not in (ReplayBuffer, DictReplayBuffer):
+        raise SettingError(
+            f"this {name} has a {type(buffer).__name__}, which a machine cannot pay again; leave replay_buffer_class out"
+        )
+    if buffer.size():
+        raise SettingError(f"this {name} has played already; give it to srm.sb3.paid before learn")
     seen: Any = model.observation_space
     kind = MachineDictReplayBuffer if isinstance(seen, spaces.Dict) else MachineReplayBuffer
-    model.replay_buffer_class = kind
+    # `replay_buffer_class` stays: a saved model is loaded with the buffer of its kind, and then paid again
     model.replay_buffer = kind(
         model.buffer_size,
         seen,
@@ -56,6 +67,7 @@ def _replay(model: OffPolicyAlgorithm, env: MachineVecEnv, counterfactual: bool)
         n_envs=model.n_envs,
         env=env,
         counterfactual=counterfactual,
+        **model.replay_buffer_kwargs,
     )
 
 

@@ -21,7 +21,7 @@ from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 from stable_baselines3.common.vec_env import VecNormalize
 
-from srm.errors import MachineError
+from srm.errors import MachineError, SettingError
 from srm.evaluate.counterfactual import Elsewhere
 from srm.evaluate.ledger import Ledger
 from srm.evaluate.potential import shaping
@@ -34,6 +34,7 @@ class MachineReplayBuffer(ReplayBuffer):
     def __init__(self, *arguments: Any, env: MachineVecEnv, counterfactual: bool = False, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.env, self.ledger = env, env.watch(self.buffer_size)
+        self._numbers = np.zeros(self.buffer_size, np.int64)  # of each row's step, as the ledger counts them
         self._values = env.payer.values
         self._nodes = np.zeros((2, self.buffer_size, self.n_envs), np.int16)  # before and after each step
         self._elsewhere = PlaceMemory(env, self.buffer_size) if counterfactual else None
@@ -50,6 +51,9 @@ class MachineReplayBuffer(ReplayBuffer):
                 self._correct(row, env, info["corrected_pay"])
         if self._elsewhere is not None:
             self._elsewhere.add(row)
+        # Steps that are in no row, such as an evaluation in these environments, may stand between.
+        self._numbers[row] = self.ledger.count - 1
+        self.ledger.needed = int(self._numbers[self.pos if self.full else 0])
 
     def _correct(self, row: int, env: int, pay: np.ndarray) -> None:
         """The pay of the env's episode, whose last step is in `row`."""
@@ -60,11 +64,16 @@ class MachineReplayBuffer(ReplayBuffer):
         """Everything, by the values as they are."""
         payer = self.env.payer
         self._values = payer.values
-        count = min(len(self.ledger), self.size())
-        rows = (self.pos - count + np.arange(count)) % self.buffer_size
-        self.rewards[rows] = self.ledger.pay(payer.assignment)[len(self.ledger) - count :]
+        rows = slice(self.size())
+        steps = self._numbers[rows] - self.ledger.count  # counted from the end
+        self.rewards[rows] = self.ledger.pay(payer.assignment)[steps]
         if self._elsewhere is not None:
-            self._elsewhere.repay(self.ledger, rows)
+            self._elsewhere.repay(self.ledger, rows, steps)
+
+    def __getstate__(self) -> Any:
+        raise SettingError(
+            "a replay buffer that a machine pays is not saved; a model that is loaded fills a new one once it is paid again"
+        )
 
     # A batch
 
@@ -145,19 +154,21 @@ class PlaceMemory:
         self._counts[row] = self._payer.counts_before
         self._keep(row, self._places.last_step())
 
-    def repay(self, ledger: Ledger, rows: np.ndarray) -> None:
+    def repay(self, ledger: Ledger, rows: slice, steps: np.ndarray) -> None:
         """The steps of these rows, by the values as they are."""
-        counts = np.concatenate(self._counts[rows])  # [rows * B, C]
-        self._keep(rows, self._places.steps(ledger.side_by_side(len(rows)), counts))
+        counts = np.zeros((len(ledger), *self._counts.shape[1:]), np.int32)
+        counts[steps] = self._counts[rows]
+        self._keep(rows, self._places.steps(ledger.side_by_side(), np.concatenate(counts)), steps)
 
-    def _keep(self, rows: Any, steps: Elsewhere) -> None:
+    def _keep(self, rows: int | slice, elsewhere: Elsewhere, steps: Any = 0) -> None:
         for kept, computed in (
-            (self._pay, steps.pay),
-            (self._silent, steps.silent),
-            (self._next_nodes, steps.next_nodes),
-            (self._next_counts, steps.next_counts),
+            (self._pay, elsewhere.pay),
+            (self._silent, elsewhere.silent),
+            (self._next_nodes, elsewhere.next_nodes),
+            (self._next_counts, elsewhere.next_counts),
         ):
-            kept[rows] = computed.reshape(kept[rows].shape)
+            envs_places = kept.shape[1:3]
+            kept[rows] = computed.reshape(len(computed) // envs_places[0], *kept.shape[1:])[steps]
 
     def draw(self, rows: np.ndarray, envs: np.ndarray) -> PlaceSamples:
         """A place for each of n steps, any as likely as any other."""

@@ -64,6 +64,10 @@ class MachineVecEnv(VecEnvWrapper):
         look: Callable[[Any], Seen] | None = None,
         outside_constraint: bool = False,
     ) -> None:
+        if not isinstance(venv, VecEnv):
+            raise TaskError(
+                f"{venv}: is no VecEnv of Stable-Baselines3; write make_vec_env(ID, count), or DummyVecEnv([lambda: env])"
+            )
         self.payer = StepPayer(
             machine,
             event_reader,

@@ -6,6 +6,7 @@ little for every ring. Product states are (cell, node, count); value iteration o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -13,11 +14,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from srm.domains.words import WrittenVocabulary
 from srm.errors import MachineError
 from srm.evaluate.potential import potential
-from srm.evaluate.wrappers import SymbolicReward
+from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
 from srm.machine.language.parse import parse
 
 CELLS, DISCOUNT = 5, 0.9
@@ -159,6 +161,70 @@ def test_shaping_moves_values_by_the_potential_alone_and_no_optimal_action() -> 
         gap = TRUE[state][0] - TRUE[state][1]
         if abs(gap) > 0.05:
             assert table[state].argmax() == TRUE[state].argmax()
+
+
+class Leaving(Corridor):
+    """Walking out at the left end ends the episode, whatever the machine wants."""
+
+    def step(self, action: Any) -> Any:
+        out = self.cell == 0 and action == 0
+        return *super().step(action)[:2], out, False, {}
+
+
+ENDS = {"single": None} | {str(mode.value): mode for mode in AutoresetMode}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_over_an_episode_shaping_adds_what_no_policy_can_change(kind: str) -> None:
+    """Less the potential at the start; and, where time ran out, the discounted potential that the learner's own value stands on."""
+    values = potential(MACHINE, words.vocabulary, MACHINE.values(), DISCOUNT)
+    value = {node.name: float(v) for node, v in zip(MACHINE.nodes, values, strict=True)}
+    assert value["leaving"] > 0
+    ends = {True: 0, False: 0}
+    for shaped, plain, terminated, node in shaped_episodes(kind):
+        added = sum(DISCOUNT**t * (s - p) for t, (s, p) in enumerate(zip(shaped, plain, strict=True)))
+        rest = 0.0 if terminated else DISCOUNT ** len(shaped) * value[node]
+        assert added == pytest.approx(rest - value["ringing"])
+        ends[terminated] += terminated or node == "leaving"
+    assert min(ends.values()) >= 3
+
+
+def shaped_episodes(kind: str) -> Iterator[tuple[list[float], list[float], bool, str]]:
+    """Pay as it is shaped and as it is, whether the episode terminated, and the node at its end."""
+
+    def make() -> Any:
+        return gymnasium.wrappers.TimeLimit(Leaving(), 9)
+
+    rng, count = np.random.default_rng(0), 1 if kind == "single" else 3
+    options: Any = {"show_node": "counters", "bounds": {"rings": 2}, "shaping": DISCOUNT}
+    mode = ENDS[kind]
+    if mode is None:
+        env: Any = SymbolicReward(make(), MACHINE, words.reader(), **options)
+    else:
+        env = SymbolicRewardVector(SyncVectorEnv([make] * 3, autoreset_mode=mode), MACHINE, words.reader(), **options)
+    env.reset(seed=0)
+    rows = [(list[float](), list[float]()) for _ in range(count)]
+    waiting = np.zeros(count, np.bool_)
+    for _ in range(400):
+        actions = (rng.random(count) < 0.8).astype(np.int64)
+        _, *numbers, info = env.step(int(actions[0]) if mode is None else actions)
+        pay, terminated, truncated = (np.atleast_1d(number) for number in numbers)
+        over = terminated | truncated
+        for index in range(count):
+            if waiting[index]:
+                assert pay[index] == 0
+                continue
+            last = info["final_info"] if over[index] and mode is AutoresetMode.SAME_STEP else info
+            node, plain = (np.atleast_1d(last[key])[index] for key in ("node", "machine_reward"))
+            shaped_row, plain_row = rows[index]
+            shaped_row.append(float(pay[index]))
+            plain_row.append(float(plain))
+            if over[index]:
+                yield shaped_row, plain_row, bool(terminated[index]), str(node)
+                rows[index] = [], []
+        waiting = over if mode is AutoresetMode.NEXT_STEP else waiting
+        if mode in (None, AutoresetMode.DISABLED) and over.any():
+            env.reset(options=None if mode is None else {"reset_mask": over})
 
 
 def test_who_cannot_see_the_node_cannot_learn_what_happens_elsewhere() -> None:

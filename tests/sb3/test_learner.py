@@ -207,5 +207,30 @@ def test_what_is_no_learner_is_refused() -> None:
     assert Sb3Config(arguments=json.dumps(kept)).given_arguments() == kept
     with pytest.raises(RunError, match="does not take these environments or arguments"):
         learner("CartPole-v1", "SAC", {})
-    with pytest.raises(RunError, match="does not take these environments or arguments"):
-        learner("CartPole-v1", "PPO", {"learning_speed": 1})
+    for argument in ("tensorboard_log", "_init_setup_model"):
+        with pytest.raises(RunError, match=f"leave {argument} out"):
+            learner("CartPole-v1", "PPO", {argument: "elsewhere"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"learning_speed": 1},
+        {"policy": {"_target_": "os.system"}},
+        {"policy_kwargs": {"activation_fn": "torch.nn.ReLU"}},
+        {"policy_kwargs": {"net_arch": [-5]}},
+        {"n_steps": 10**12},
+        {"stats_window_size": -1},
+        {"gamma": "high"},
+        {"n_epochs": 0},
+    ],
+    ids=str,
+)
+def test_arguments_that_fail_are_refused_with_a_sentence(arguments: dict[str, Any]) -> None:
+    def use() -> None:
+        policy = learner("CartPole-v1", "PPO", DISCRETE["PPO"] | arguments)
+        policy.update(policy.collect(), np.ones((16, 2)))
+
+    sentence = r"^sb3:PPO (does not take|fails with) these environments or arguments: \w+: .+$"
+    with pytest.raises(RunError, match=sentence):
+        use()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 from sb3_contrib import RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
 import srm
 import srm.sb3
@@ -56,11 +59,15 @@ class Book:
         self.pay = [[] for _ in self.walks]
 
 
-def watch(env: srm.sb3.MachineVecEnv, book: Book) -> None:
+def watch(env: srm.sb3.MachineVecEnv, book: Book, cut: list[Any] | None = None) -> None:
+    """`cut`: of each time-out the step, the env, and what was observed last."""
     inner = env.step_wait
 
     def step_wait() -> Any:
         seen, pay, over, infos = inner()
+        if cut is not None:
+            late = [index for index, info in enumerate(infos) if info["TimeLimit.truncated"]]
+            cut.extend((len(book.pay[0]), index, infos[index]["terminal_observation"]) for index in late)
         book.step(np.asarray(env._actions).reshape(-1), over)
         return seen, pay, over, infos
 
@@ -105,7 +112,7 @@ def test_hindsight_re_pays_a_rollout_before_its_returns_are_computed(kind: Any, 
         truncated = np.abs(buffer.rewards - np.array(book.pay).T) > 1e-5
         # a time-out has the critic's value added to its pay; nothing else may differ
         assert not (truncated & ~last_steps(buffer)).any()
-        changed += int((np.abs(buffer.ledger.corrections(env.payer.assignment)) > 1e-6).sum())
+        changed += int((np.abs(buffer.ledger.pay(env.payer.assignment) - buffer.ledger.paid()) > 1e-6).sum())
         assert np.isfinite(buffer.returns).all()
         book.forget()
         inner()
@@ -113,6 +120,34 @@ def test_hindsight_re_pays_a_rollout_before_its_returns_are_computed(kind: Any, 
     model.train = train
     model.learn(40 * 3 * 3)
     assert changed > 0  # or the test would say nothing of hindsight
+
+
+def test_a_time_out_keeps_the_worth_of_what_came_after_it() -> None:
+    env = envs(most=4)
+    book, cut = Book(find_machine(HINDSIGHT), env.num_envs), list[Any]()
+    watch(env, book, cut)
+    model = srm.sb3.paid(PPO("MlpPolicy", env, n_steps=40, batch_size=60, seed=0, gamma=0.9, device="cpu"))
+    model.train = lambda: None
+    model.learn(40 * 3)
+    worth = np.zeros((40, 3))
+    for step, index, last in cut:
+        worth[step, index] = 0.9 * model.policy.predict_values(model.policy.obs_to_tensor(last)[0]).item()
+    assert np.count_nonzero(worth) > 10
+    np.testing.assert_allclose(model.rollout_buffer.rewards, np.array(book.pay).T + worth, atol=1e-5)
+
+
+def test_what_scales_pay_scales_what_hindsight_changes_too() -> None:
+    env = envs(most=10**9)
+    book = Book(find_machine(HINDSIGHT), env.num_envs)
+    watch(env, book)
+    scaling = VecNormalize(env, training=False, norm_obs=False, clip_reward=2.0)
+    scaling.ret_rms.var = np.float64(4.0)
+    model = srm.sb3.paid(PPO("MlpPolicy", scaling, n_steps=40, batch_size=60, seed=0, device="cpu"))
+    model.train = lambda: None
+    model.learn(40 * 3)
+    pay = np.array(book.pay).T
+    assert (model.rollout_buffer.ledger.paid() != pay).any()
+    np.testing.assert_allclose(model.rollout_buffer.rewards, np.clip(pay / 2, -2, 2), atol=1e-5)
 
 
 def last_steps(buffer: Any) -> np.ndarray:
@@ -153,6 +188,37 @@ def test_other_values_re_pay_a_replay_buffer_before_the_next_batch(steps: int) -
     rows = (buffer.pos - kept + np.arange(kept)) % 64
     np.testing.assert_allclose(buffer.rewards[rows], np.array(book.pay).T[-kept:], atol=1e-5)
     assert not np.allclose(before, buffer.rewards)
+
+
+def test_steps_that_are_not_remembered_are_no_obstacle_to_re_paying() -> None:
+    """People evaluate a model in the environments that it learns in, and then go on."""
+    machine = parse(COUNTED)
+    env = envs(machine, show_node="counters")
+    model = filled_dqn(env, 40, counterfactual=True)
+    evaluate_policy(model, model.get_env(), n_eval_episodes=300, warn=False)
+    model.learn(30 * env.num_envs, reset_num_timesteps=False)
+    values = {"key": 0.5, "door": 4.0, "goal": 1.0, "late": -1.0}
+    before = model.replay_buffer.rewards.copy()
+    env.concretize(values)
+    check_places(machine, env, model.replay_buffer, values, 200)
+    now = dict(zip((0.0, 1.0, 2.0, 3.0, -0.5), (0.0, 0.5, 4.0, 1.0, -1.0), strict=True))  # of each pay; none is twice
+    assert len(np.unique(before)) == len(now)
+    np.testing.assert_allclose(model.replay_buffer.rewards, np.vectorize(now.get)(before))
+
+
+@pytest.mark.parametrize("kind", ["PPO", "DQN"])
+def test_a_saved_model_is_loaded_and_paid_again(kind: str, tmp_path: Path) -> None:
+    if kind == "PPO":
+        model: Any = srm.sb3.paid(PPO("MlpPolicy", envs(), n_steps=8, batch_size=24, device="cpu"))
+    else:
+        model = filled_dqn(envs(PLAIN, show_node=True), 2, counterfactual=True)
+    model.learn(24)
+    model.save(tmp_path / "model")
+    loaded = srm.sb3.paid(type(model).load(tmp_path / "model", env=model.get_env()))
+    assert loaded.learn(24, reset_num_timesteps=False).num_timesteps == model.num_timesteps + 24
+    if kind == "DQN":
+        with pytest.raises(SettingError, match="is not saved"):
+            model.save_replay_buffer(io.BytesIO())
 
 
 COUNTED = """
@@ -238,6 +304,17 @@ def test_the_callback_logs_pay_by_rule_and_by_hole() -> None:
     assert sum(value for name, value in logged.items() if name.startswith("node/")) == pytest.approx(1)
 
 
+class Mine(ReplayBuffer):
+    """As HerReplayBuffer is one: it computes rewards of its own."""
+
+
+def test_cells_are_one_hot_and_pictures_are_numbers_from_0_to_1() -> None:
+    cells = np.full((2, 7, 7, 3), 1, np.uint8)
+    assert set(np.unique(srm.sb3.flat({"image": cells, "direction": 0}))) == {0, 1}
+    picture = np.full((2, 96, 96, 3), 51, np.uint8)
+    np.testing.assert_allclose(srm.sb3.flat(picture), np.full((2, 96 * 96 * 3), 0.2), rtol=1e-6)
+
+
 def test_what_cannot_be_is_refused_with_a_sentence() -> None:
     plain = DummyVecEnv([Say])
     with pytest.raises(SettingError, match=r"give it a srm\.sb3\.MachineVecEnv"):
@@ -248,6 +325,16 @@ def test_what_cannot_be_is_refused_with_a_sentence() -> None:
         filled_dqn(envs(PLAIN), 1, counterfactual=True)
     with pytest.raises(MachineError, match="hindsight"):
         filled_dqn(envs(HINDSIGHT, show_node=True), 1, counterfactual=True)
+    with pytest.raises(SettingError, match="paid already"):
+        srm.sb3.paid(srm.sb3.paid(A2C("MlpPolicy", envs(), device="cpu")))
+    with pytest.raises(SettingError, match="paid already"):
+        srm.sb3.paid(filled_dqn(envs(), 1))
+    with pytest.raises(SettingError, match="played already"):
+        srm.sb3.paid(DQN("MlpPolicy", envs(), buffer_size=90, device="cpu").learn(9))
+    with pytest.raises(SettingError, match="has a Mine, which a machine cannot pay"):
+        srm.sb3.paid(DQN("MlpPolicy", envs(), buffer_size=90, replay_buffer_class=Mine, device="cpu"))
+    with pytest.raises(TaskError, match="is no VecEnv of Stable-Baselines3"):
+        srm.sb3.MachineVecEnv(Say(), find_machine(PLAIN), Heard())  # type: ignore[arg-type]
     with pytest.raises(TaskError, match="reset"):
         envs().step(np.zeros(3, np.int64))
 

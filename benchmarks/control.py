@@ -34,7 +34,7 @@ from srm.rl.make import LearnerConfig
 from srm.rl.nn.nets import NetConfig
 from srm.rl.ppo import PpoConfig
 
-FRAMES = {"Pendulum-v1": 100_000, "LunarLander-v3": 300_000, "HalfCheetah-v5": 100_000}
+FRAMES = {"Pendulum-v1": 100_000, "LunarLander-v3": 300_000, "HalfCheetah-v5": 200_000}
 NORMALIZED = "HalfCheetah-v5"
 FIRST_SEED = 100
 COLUMNS = ("env", "who", "seed", "frames", "seconds", "return")

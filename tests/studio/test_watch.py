@@ -117,6 +117,17 @@ def test_runs_are_not_begun_outside(served: Served, tmp_path: Path) -> None:
     outside.rmdir()
 
 
+def test_what_a_run_prints_is_added_to_no_link(served: Served, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    watch: Any = served.studio.questions["run.start"]
+    Path("runs").mkdir()
+    os.symlink(precious, "runs/next.txt")
+    with pytest.raises(OSError, match="symbolic"):
+        watch.__self__._launch(watch.__self__.home / "next", ["--version"])
+    assert precious.read_text() == "mine"
+
+
 def test_a_run_goes_on_when_the_studio_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with serving(task="DoorKey-5x5") as served:

@@ -112,6 +112,11 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("title = ", "own.toml is not TOML: Invalid value"),
+        ("title = '" + "x" * (1 << 20) + "'", "own.toml is not TOML: it is longer than 1 MB"),
+        ('title = "\\u001b[2J"\n[curves]\na = "train doorkey"', "its title has signs that cannot be printed"),
+        ('[curves]\na = "train doorkey --reward \\u001b[2J"', "curve a: its command has signs that cannot be printed"),
+        ("seeds = 1000000000\n[curves]\na = 'train doorkey'", "at most 1,000 curves and 10,000 seeds"),
+        (f"first_seed = 1{'0' * 400}\n[curves]\na = 'train doorkey'", "at most 1,000 curves and 10,000 seeds"),
         ("", "has no curves"),
         ("seed = 3\n[curves]\na = 'train doorkey'", "seed is not known here.*did you mean seeds"),
         ("seeds = '3'\n[curves]\na = 'train doorkey'", "seeds = '3': a number is needed"),

@@ -66,7 +66,8 @@ class Edit:
             "constraint": "none" if bench.constraint is None else bench.constraint.name,
             "values": dict(bench.values) if body.get("concrete") and bench.machine.holes else None,
         }
-        answer = session.prover.ask("values" if body.get("concrete") else "holes", question)
+        kinds = ("values",) if body.get("concrete") else ("holes", "values")  # what values break is asked after
+        answer = session.prover.ask(kinds[0], question, *kinds[1:])
         return {"overtaken": True} if answer is None else answer
 
     def _propose(self, body: Body) -> dict[str, Any]:

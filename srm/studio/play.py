@@ -7,7 +7,7 @@ the answer to the last one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,16 +127,23 @@ class EpisodePlay:
         if ready is not None:
             self.world = ready
         else:
-            self.world.step(chosen)
+            try:
+                self.world.step(chosen)
+            except SrmError:  # a word of the task that fails; the world went on, and goes back to where the page is
+                self._play_again(self.steps)
+                raise
         self._ahead = {}
         assert self.world.last is not None
         self.steps.append(self.world.last)
 
     def undo(self) -> None:
-        """One step back: all others are played again from the seed, and must look as they did."""
+        """One step back."""
         if not self.steps:
             raise SettingError("there is no step to take back")
-        earlier = self.steps[:-1]
+        self._play_again(self.steps[:-1])
+
+    def _play_again(self, earlier: Sequence[PlayedStep]) -> None:
+        """From the seed; each step must look as it did."""
         self._ahead, self._env = {}, self.world.env
         self._begin()
         for step in earlier:

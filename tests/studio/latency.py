@@ -76,8 +76,10 @@ def main() -> None:
         path = next(filter(None, map(shutil.which, BROWSERS)))
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         os.chdir(folder)
+        with serving(task="examples.mountain_car:TASK") as served:
+            print(row("a key, pictures", of_keys(browser, served)))
         with serving(task="DoorKey-8x8") as served:
-            print(row("a key", of_keys(browser, served)))
+            print(row("a key, cells", of_keys(browser, served)))
             print(row("a slider", of_sliders(served)))
         print(row("a check", [*of_checks().values()]))
         browser.close()
@@ -85,7 +87,9 @@ def main() -> None:
 
 
 def row(name: str, times: list[float]) -> str:
-    return f"{name:9} median {statistics.median(times):.1f} ms, {min(times):.1f} to {max(times):.1f} ms of {len(times)}"
+    return (
+        f"{name:15} median {statistics.median(times):.1f} ms, {min(times):.1f} to {max(times):.1f} ms of {len(times)}"
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def quick(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """Draws that need no sampler; the real one has a test of its own."""
     rng, questions = np.random.default_rng(0), []
 
-    def ask(_: Any, owner: str, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(_: Any, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
         if "check" in question:
             return {"findings": []}
         questions.append(question)
@@ -111,7 +111,7 @@ def test_holes_without_a_value_get_the_one_that_demonstrations_suggest(browser: 
 def test_a_question_that_is_under_way_is_not_asked_twice(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on, questions = threading.Event(), threading.Event(), []
 
-    def ask(_: Any, owner: str, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(_: Any, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
         questions.append(question)
         begun.set()
         go_on.wait(60)

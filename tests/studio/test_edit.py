@@ -14,6 +14,7 @@ import pytest
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.trace import trace
 from srm.machine.language.parse import library_text, load, parse
+from srm.studio import child as child_part
 from srm.studio import edit as edit_part
 from srm.studio.bench import Bench
 from srm.studio.child import Child
@@ -132,13 +133,13 @@ def test_a_machine_of_the_library_is_opened(edit: Look) -> None:
 
 
 def test_a_machine_is_proposed_and_taken_back(browser: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(_: Child, owner: str, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(_: Child, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
         proposal = {
             "text": library_text("doorkey_handset"),
             "explanation": "it pays what was done",
             "summary": "2 nodes",
         }
-        return proposal if owner == "propose" else {"findings": []}
+        return proposal if kind == "propose" else {"findings": []}
 
     monkeypatch.setattr(Child, "ask", ask)
     with opened(browser, served.address) as look:
@@ -215,6 +216,28 @@ def test_a_check_that_is_overtaken_gives_way(served: Served) -> None:
     assert answers[3] is not None
     assert len(answers[3]["findings"]) > 3
     assert [answers[number] for number in (1, 2)] == [None, None]
+
+
+def test_a_check_of_values_gives_way_to_one_of_another_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, answers = threading.Event(), {}
+
+    def never(process: Any, question: Any) -> Any:
+        begun.set()
+        if question == {"check": "old"}:
+            process.wait()  # as long as it is let
+            return None
+        return {"findings": []}
+
+    monkeypatch.setattr(child_part, "_exchange", never)
+    monkeypatch.setattr(child_part, "GRACE", 0.0)
+    child = Child("doorkey")
+    old = threading.Thread(target=lambda: answers.update(old=child.ask("values", {"check": "old"})))
+    old.start()
+    assert begun.wait(60)
+    assert child.ask("holes", {"check": "new"}, "values") == {"findings": []}
+    old.join(60)
+    child.close()
+    assert answers == {"old": None}
 
 
 def test_what_is_no_machine_is_answered_with_its_places(served: Served) -> None:

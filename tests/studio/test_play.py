@@ -326,6 +326,13 @@ def test_every_tab_fits_its_window_and_complains_of_nothing(
         assert look.complaints == []
 
 
+def test_a_narrow_page_stays_at_the_world_while_one_plays(browser: Any, served: Served) -> None:
+    with opened(browser, served.address, NARROW) as look:
+        solve(look)
+        assert look.page.evaluate("window.scrollY") == 0
+        assert look.text("#world-words").startswith("Solved after")
+
+
 def test_keys_alone_lead_everywhere(look: Look) -> None:
     page = look.page
     page.focus("#tab-play")

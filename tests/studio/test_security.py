@@ -15,7 +15,9 @@ import pytest
 from srm.domains import demonstrations as demos
 from srm.domains.record import record
 from srm.domains.tasks import find_task
-from srm.errors import SettingError, SrmError
+from srm.errors import SettingError, SrmError, TrajectoryError
+from srm.evaluate.live import LiveTrace, PlayedStep
+from srm.evaluate.trace import TracedStep
 from srm.studio.bench import BLANK
 from srm.studio.paths import files, inside
 from srm.studio.security import MOST_BODY, MOST_UPLOAD
@@ -132,6 +134,28 @@ def test_a_step_that_cannot_be_is_refused(served: Served, body: dict[str, Any]) 
     asked = json.dumps({"session": served.session, **body}).encode()
     _, _, content = served.request("/api/play.step", asked)
     assert "\n" not in json.loads(content)["error"]
+
+
+def test_a_word_that_fails_leaves_the_episode_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    monkeypatch.chdir(tmp_path)
+    truth = LiveTrace.add
+
+    def add(live: LiveTrace, step: PlayedStep) -> TracedStep:
+        if len(live.steps) == 1:
+            raise TrajectoryError("height: raises TypeError: no; mend it")
+        return truth(live, step)
+
+    with serving(task="examples.mountain_car:TASK") as served:
+        served.ask("play.new", seed=0)
+        first = served.ask("play.step", at=0, action=2)
+        with monkeypatch.context() as broken:
+            broken.setattr(LiveTrace, "add", add)
+            with pytest.raises(AssertionError, match="mend it"):
+                served.ask("play.step", at=1, action=2)
+        second = served.ask("play.step", at=1, action=2)
+        assert served.ask("play.undo", at=2)["scene"] == first["scene"]
+        assert served.ask("play.step", at=1, action=2)["scene"] == second["scene"]
 
 
 def test_a_file_that_is_handed_in_is_read_as_any_other(served: Served, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ export class Edit {
   async enter() {
     if (this.entered) return;
     this.entered = true;
+    this.part("edit-verdict").textContent ||= "paying every episode …";
     await tried(async () => {
       await this.listFiles();
       await Promise.all([this.check(), this.pay()]);
@@ -71,7 +72,7 @@ export class Edit {
 
   show(machine) {
     this.part("edit-drawing").replaceChildren();
-    new MachineDrawing(this.part("edit-drawing"), drawingOf(machine.drawing));
+    new MachineDrawing(this.part("edit-drawing"), drawingOf(machine.drawing), 0.6);
     this.listSliders(machine);
     const names = [...machine.constraints, "none"];
     this.part("edit-constraint").replaceChildren(...names.map((name) => element("option", { value: name, selected: name === (machine.constraint ?? "none") }, name)));

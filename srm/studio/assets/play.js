@@ -250,6 +250,7 @@ export class Play {
     const { step, at } = this.now;
     const how = stored.shelf === "kept" ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
     this.outcome = `${how} after ${at} steps, with a return of ${number(this.return)}.`;
+    this.part("world-words").textContent = this.outcome; // the rest may be below a small screen
     this.part("over-note").value = "";
     this.part("over").hidden = false;
     this.shelve(stored);
@@ -326,7 +327,8 @@ export class Play {
       element("span", { class: "what" }, events.join(", ") || rule),
       element("span", { class: amountClass(amount) }, amount === null ? "" : signed(amount)),
     );
-    this.part("now-trace").append(line);
-    line.scrollIntoView({ block: "nearest" });
+    const list = this.part("now-trace");
+    list.append(line);
+    list.scrollTop = list.scrollHeight; // the list, and never the page
   }
 }

@@ -44,7 +44,7 @@ export class Watch {
       const answer = await ask("runs");
       this.part("run-demos").querySelector("[value=mine]").textContent = `yours (${answer.kept})`;
       this.part("run-demos").querySelector("[value=mine]").disabled = answer.kept === 0;
-      this.part("run-hint").textContent = `A run takes the machine of this tab, and goes on when the page is closed.${answer.answers ? ` Your ${answer.answers} answers about pairs are evidence when holes are inferred.` : ""}`;
+      this.part("run-hint").textContent = `A run takes the machine of this tab, and goes on when the page is closed.${answer.answers ? ` Your answers about pairs (${answer.answers}) are evidence when holes are inferred.` : ""}`;
       this.list(answer.runs);
       if (this.name) this.show(await ask("run", { name: this.name }));
     });

@@ -2,6 +2,7 @@
 
     taskset -c 1 python -m benchmarks.control -o results/control/curves.csv
     python -m benchmarks.control --show results/control/curves.csv      a table of what was measured
+    python -m benchmarks.control --draw results/control/curves.csv      docs/pictures/control.png
 
 Three contenders take turns, seed by seed, on one core: Stable-Baselines3 with the zoo's settings, ours with the same settings, and ours
 as `srm train` begins it when no flag is given. Time is processor time, environments included, and the fastest stretch of each counts: another
@@ -166,16 +167,39 @@ def show(path: Path) -> None:
             print(f"| {env_id} | {FRAMES[env_id]:,} | {who} | {listed} | {speed:,.0f} |")
 
 
+def draw(path: Path) -> None:
+    """A panel for each task, a line for each seed."""
+    import matplotlib.pyplot as plt
+
+    rows = read(path)
+    known = [env_id for env_id in FRAMES if any(row["env"] == env_id for row in rows)]
+    figure, axes = plt.subplots(1, len(known), figsize=(5 * len(known), 3.5), layout="constrained", squeeze=False)
+    for axis, env_id in zip(axes.flat, known, strict=True):
+        for (who, seed), curve in groupby(
+            (row for row in rows if row["env"] == env_id), key=lambda row: (row["who"], int(row["seed"]))
+        ):
+            points = [(int(row["frames"]), float(row["return"])) for row in curve]
+            color, label = f"C{list(CONTENDERS).index(who)}", who if seed == FIRST_SEED else None
+            axis.plot(*zip(*points, strict=True), color=color, label=label)
+        axis.set(title=env_id, xlabel="frames", ylabel="return of the last hundred episodes")
+        axis.legend()
+    figure.savefig("docs/pictures/control.png", dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--out", type=Path, default=Path("results/control/curves.csv"))
     parser.add_argument("--show", type=Path, metavar="CSV", help="print the table of a file and measure nothing")
+    parser.add_argument("--draw", type=Path, metavar="CSV", help="draw the curves of a file and measure nothing")
     parser.add_argument("--envs", nargs="+", choices=FRAMES, default=list(FRAMES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     arguments = parser.parse_args()
     if arguments.show is not None:
         show(arguments.show)
+        return
+    if arguments.draw is not None:
+        draw(arguments.draw)
         return
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from srm.errors import MachineError, near
+from srm.errors import MachineError, SettingError, near
 from srm.evaluate.counterfactual import Counterfactual
 from srm.evaluate.places import counter_bounds
 from srm.evaluate.step_payer import StepPayer
@@ -37,6 +37,8 @@ class NodeView:
     @staticmethod
     def of(payer: StepPayer, show_node: ShowNode, bounds: Mapping[str, int] | None = None) -> NodeView | None:
         """None: nothing is shown. `bounds`: up to where counters are told apart, where that is not what the machine itself says."""
+        if show_node not in (False, True, "counters"):
+            raise SettingError(f'show_node={show_node!r}: give True, False or "counters"')
         if show_node is False:
             return None
         machine, given = payer.program.machine, bounds or {}
@@ -44,6 +46,8 @@ class NodeView:
         unknown = [name for name in given if name not in names]
         if unknown:
             raise MachineError(f"machine {machine.name} has no counter #{unknown[0]}{near(unknown[0], names)}")
+        if min(given.values(), default=0) < 0:
+            raise SettingError(f"bounds={dict(given)}: a counter counts from 0, so no bound may be below it")
         known = counter_bounds(machine, payer.program.vocabulary, payer.values)
         chosen = tuple(given.get(name, bound) for name, bound in zip(names, known, strict=True))
         return NodeView(payer, show_node == "counters", chosen)

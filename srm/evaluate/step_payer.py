@@ -23,7 +23,7 @@ from srm.domains.base import EventReader
 from srm.domains.info import task_of
 from srm.domains.reading import EventStream
 from srm.domains.spaces import ActionSpace, Choice, describe
-from srm.errors import TaskError
+from srm.errors import MachineError, SettingError, TaskError
 from srm.evaluate import batched, symbolic
 from srm.evaluate._native.compiled import CompiledStep, CompiledTables
 from srm.evaluate._native.tables import tables_of
@@ -52,6 +52,12 @@ class StepPayer:
         discount: float | None = None,
     ) -> None:
         """`action_space`: what may be done; one of several things unless given. `discount`: the learner's, if pay is shaped for it."""
+        if not isinstance(machine, Machine):
+            raise MachineError(f"{machine!r} is no machine; write srm.load({machine!r}, task)")
+        if event_reader is not None and not hasattr(event_reader, "read"):
+            raise TaskError(f"{type(event_reader).__name__} is no event reader; write task.event_reader()")
+        if discount is not None and not 0 <= discount <= 1:
+            raise SettingError(f"shaping={discount!r}: give the learner's discount, 0..1")
         self.discount = discount
         event_reader = event_reader or own_reader(machine)
         self.program, self.event_reader, self.envs = Program(machine, event_reader.vocabulary), event_reader, envs

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
 
 from srm.evaluate.ledger import Ledger
-from srm.sb3.vec_env import MachineVecEnv
+from srm.sb3.vec_env import machine_env
 
 
 class PayCallback(BaseCallback):
-    """Logs the pay of a machine, every `every` steps of the environments. It must be given a model whose env is paid by one."""
+    """Logs the pay of a machine, every `every` steps of the environments, which may be wrapped further."""
 
-    def __init__(self, env: MachineVecEnv, every: int = 1000, verbose: int = 0) -> None:
+    def __init__(self, env: VecEnv, every: int = 1000, verbose: int = 0) -> None:
         super().__init__(verbose)
-        self._env, self._every = env, max(1, every // env.num_envs)
-        self._ledger: Ledger = env.watch(self._every)
-        self._standing = np.zeros(len(env.payer.node_names), np.int64)
+        self._env = machine_env(env, "these environments")
+        self._every = max(1, every // env.num_envs)
+        self._ledger: Ledger = self._env.watch(self._every)
+        self._standing = np.zeros(len(self._env.payer.node_names), np.int64)
 
     def _on_step(self) -> bool:
         self._standing += np.bincount(self._env.nodes_after, minlength=len(self._standing))

@@ -9,12 +9,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
-from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from srm.errors import SettingError
 from srm.sb3.replay import MachineDictReplayBuffer, MachineReplayBuffer
 from srm.sb3.rollouts import repay_rollouts
-from srm.sb3.vec_env import MachineVecEnv
+from srm.sb3.vec_env import MachineVecEnv, machine_env
 
 AnyModel = TypeVar("AnyModel", bound=BaseAlgorithm)
 
@@ -27,7 +26,7 @@ def paid(model: AnyModel, *, counterfactual: bool = False) -> AnyModel:
         counterfactual: Learn from what each step would have paid at every node of the machine, too. It needs a replay buffer, and
             `show_node` of the environments.
     """
-    env = _machine_env(model)
+    env = machine_env(model.env, f"the environments of this {type(model).__name__}")
     if isinstance(model, OnPolicyAlgorithm):
         if counterfactual:
             raise SettingError(
@@ -68,15 +67,4 @@ def _replay(model: OffPolicyAlgorithm, env: MachineVecEnv, counterfactual: bool)
         env=env,
         counterfactual=counterfactual,
         **model.replay_buffer_kwargs,
-    )
-
-
-def _machine_env(model: BaseAlgorithm) -> MachineVecEnv:
-    env: Any = model.env
-    while isinstance(env, VecEnvWrapper):
-        if isinstance(env, MachineVecEnv):
-            return env
-        env = env.venv
-    raise SettingError(
-        f"no machine pays the environments of this {type(model).__name__}; give it a srm.sb3.MachineVecEnv"
     )

@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from srm.domains.base import EventReader
 from srm.domains.envs import numbers_of, stacked_info
 from srm.domains.spaces import action_space_of, observation_space_of
-from srm.errors import TaskError
+from srm.errors import SettingError, TaskError
 from srm.evaluate.ledger import Ledger
 from srm.evaluate.show_node import NodeView, ShowNode
 from srm.evaluate.step_payer import Seen, StepPayer
@@ -153,6 +153,15 @@ class MachineVecEnv(VecEnvWrapper):
     def _observation(self, seen: Any) -> Any:
         seen = self._seen_by_policy(seen)
         return seen if self.view is None else self.view.add(seen, self.view.all())
+
+
+def machine_env(env: Any, whose: str) -> MachineVecEnv:
+    """The one within other wrappers."""
+    while isinstance(env, VecEnvWrapper):
+        if isinstance(env, MachineVecEnv):
+            return env
+        env = env.venv
+    raise SettingError(f"no machine pays {whose}; give a srm.sb3.MachineVecEnv")
 
 
 def encoded_space(space: spaces.Space[Any], encode: Callable[[Any], np.ndarray] | None) -> spaces.Space[Any]:

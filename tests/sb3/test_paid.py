@@ -317,8 +317,17 @@ def test_cells_are_one_hot_and_pictures_are_numbers_from_0_to_1() -> None:
 
 def test_what_cannot_be_is_refused_with_a_sentence() -> None:
     plain = DummyVecEnv([Say])
-    with pytest.raises(SettingError, match=r"give it a srm\.sb3\.MachineVecEnv"):
+    with pytest.raises(SettingError, match=r"of this A2C; give a srm\.sb3\.MachineVecEnv"):
         srm.sb3.paid(A2C("MlpPolicy", plain, device="cpu"))
+    with pytest.raises(SettingError, match=r"these environments; give a srm\.sb3\.MachineVecEnv"):
+        srm.sb3.PayCallback(plain)
+    with pytest.raises(MachineError, match=r"is no machine; write srm\.load\('doorkey', task\)"):
+        srm.sb3.MachineVecEnv(plain, "doorkey", Heard())  # type: ignore[arg-type]
+    with pytest.raises(TaskError, match=r"Task is no event reader; write task\.event_reader\(\)"):
+        srm.sb3.MachineVecEnv(plain, find_machine(PLAIN), pendulum.TASK)  # type: ignore[arg-type]
+    for wrong in ({"shaping": 1.5}, {"show_node": "counter"}, {"show_node": "counters", "bounds": {"keys": -1}}):
+        with pytest.raises(SettingError, match=r"give|no bound"):
+            envs(parse(COUNTED), **wrong)
     with pytest.raises(SettingError, match="needs DQN, SAC or TD3"):
         srm.sb3.paid(A2C("MlpPolicy", envs(), device="cpu"), counterfactual=True)
     with pytest.raises(MachineError, match="show_node=True"):

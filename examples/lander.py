@@ -86,7 +86,11 @@ TASK = words.task(
     success=land,
     frames=1_000_000,
     controls=Controls(
-        {("ArrowLeft",): 1, ("ArrowUp",): 2, ("ArrowRight",): 3},  # `srm studio` flies it in real time
+        {
+            ("ArrowLeft",): FIRE_LEFT,
+            ("ArrowUp",): MAIN,
+            ("ArrowRight",): FIRE_RIGHT,
+        },  # `srm studio` flies it in real time
         noop=0,
         turns=False,
         names=("fall", "left", "main engine", "right"),

@@ -62,7 +62,7 @@ class PlayedWorld:
 
     def copied(self) -> PlayedWorld:
         return PlayedWorld(
-            copy.deepcopy(self.env),
+            copy.deepcopy(self.env, _screens(self.env)),
             self.space,
             self.live.fork(),
             self.observation,
@@ -175,14 +175,14 @@ class EpisodePlay:
 
     # What the page is sent
 
-    def moment(self) -> dict[str, Any]:
-        """The world as it stands, and what each action would lead to."""
+    def moment(self, ahead: bool = True) -> dict[str, Any]:
+        """The world as it stands, and what each action would lead to, unless a clock goes on before anybody chooses."""
         return {
             "at": self.at,
             "seed": self.seed,
             "over": self.over,
             **_moment_json(self.world),
-            "ahead": self._look_ahead(),
+            "ahead": self._look_ahead() if ahead else {},
         }
 
     def whole(self) -> dict[str, Any]:
@@ -221,6 +221,11 @@ class EpisodePlay:
 
     def close(self) -> None:
         self.world.env.close()
+
+
+def _screens(env: gymnasium.Env) -> dict[int, Any]:
+    """What Gymnasium's environments draw on, as `deepcopy` takes what it is not to copy: it cannot, and every picture is drawn anew."""
+    return {id(part): part for part in vars(env.unwrapped).values() if type(part).__module__.startswith("pygame.")}
 
 
 def _moment_json(world: PlayedWorld) -> dict[str, Any]:

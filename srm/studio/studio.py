@@ -220,7 +220,7 @@ class Studio:
             action = None if body.get("action") is None else whole_of(body, "action")
             playing.step(action)
             if not playing.over:
-                return playing.moment()
+                return playing.moment(body.get("ahead") is not False)
             trajectory = playing.trajectory()
             shelf = KEPT if solved(self.task, trajectory, session.bench.concrete) else ASIDE
             playing.stored = self.store.add(shelf, (playing.seed, trajectory))[0].key

@@ -51,7 +51,8 @@ def of_sliders(served: Served) -> list[float]:
     env = library.task.environment(library.task.env_id)
     for seed in range(100 - len(library.with_play())):
         served.studio.store.add(KEPT, (seed, play(env, lambda _: int(rng.integers(6)), seed, most=100)))
-    return [timed(lambda goal=goal: served.ask("pay", values={"goal": goal / 10})) for goal in range(30)]
+    session, pay = served.ask("open", session="")["session"], served.studio.questions["pay"]
+    return [timed(lambda goal=goal: pay({"session": session, "values": {"goal": goal / 10}})) for goal in range(30)]
 
 
 def of_checks() -> dict[str, float]:

@@ -294,6 +294,14 @@ def test_a_world_of_pictures_is_played_and_taken_back(
             look.page.wait_for_selector(f"#world[data-at='{step}']")
             pictures.append(look.page.get_attribute("#world img", "src"))
         assert pictures[12] not in (pictures[0], pictures[11])
+        held: list[Any] = []
+        look.page.route("**/api/play.step", lambda route: held.append(route))
+        look.page.keyboard.press("ArrowRight")
+        look.page.wait_for_selector("#world[data-at='13']")  # it was sent ahead
+        held[0].continue_()
+        look.page.unroute("**/api/play.step")
+        look.page.keyboard.press("Backspace")
+        look.page.wait_for_selector("#world[data-at='12']")
         assert "height" in look.text("#now-facts")
         look.page.keyboard.press("Backspace")
         look.page.wait_for_selector("#world[data-at='11']")

@@ -197,7 +197,7 @@ export class Play {
     if (ready) this.show(ready);
     let answer;
     try {
-      answer = await ask("play.step", { at, action });
+      answer = await ask("play.step", { at, action, ahead: this.timer === null });
     } catch (problem) {
       this.waiting = [];
       this.letPolicy(false);
@@ -232,6 +232,7 @@ export class Play {
     this.steps = whole.steps;
     this.now = whole;
     this.stored = null;
+    this.outcome = null;
     this.part("over").hidden = true;
     this.part("now-trace").replaceChildren();
     this.steps.forEach((step, index) => this.listStep(step, index));
@@ -250,7 +251,7 @@ export class Play {
     const { step, at } = this.now;
     const how = stored.shelf === "kept" ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
     this.outcome = `${how} after ${at} steps, with a return of ${number(this.return)}.`;
-    this.part("world-words").textContent = this.outcome; // the rest may be below a small screen
+    this.drawWorld(); // with the outcome below it: the rest may be below a small screen
     this.part("over-note").value = "";
     this.part("over").hidden = false;
     this.shelve(stored);
@@ -312,7 +313,8 @@ export class Play {
 
   drawWorld() {
     if (!this.now) return;
-    this.part("world-words").textContent = paint(this.part("world"), this.now.scene);
+    const words = paint(this.part("world"), this.now.scene);
+    this.part("world-words").textContent = this.outcome ?? words;
   }
 
   /** A line for a step at which anything happened. */

@@ -31,6 +31,7 @@ VERBS = ("train", "learn")
 LEARNT = "learnt:"
 OF_ANOTHER = ("--reward", "--from-run")  # what may be another curve's
 MOST_BYTES = 1 << 20  # of a file, which is read in about a second
+MOST_DOTS = 200  # of a line: tomllib takes minutes for a key of a hundred thousand parts
 MOST_CURVES, MOST_SEEDS = 1000, 10_000
 GIVEN = ("--seed", "-o", "--out", "--resume", "--task")  # by the suite
 
@@ -53,7 +54,7 @@ class CurveCommand:
         if len(self.words) < 2 or self.task.startswith("-"):
             raise RunError(f"{self}: name the task after {self.verb} (`srm tasks` lists them)")
         for word in self.words:
-            if word in GIVEN:
+            if word in GIVEN or word.startswith("-o"):  # -oDIR is one word
                 raise RunError(f"{self}: leave {word} out; the suite gives it to each run")
         try:
             whole(self.value("--frames", "0"))
@@ -183,7 +184,10 @@ class Suite:
 
 def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
-        content = tomllib.loads(read_whole(path, MOST_BYTES).decode())
+        text = read_whole(path, MOST_BYTES).decode()
+        if max(line.count(".") for line in text.split("\n")) > MOST_DOTS:
+            raise ValueError(f"a line has more than {MOST_DOTS} dots")
+        content = tomllib.loads(text)
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
     except OSError as problem:

@@ -2,13 +2,15 @@
 
     taskset -c 1 python -m benchmarks.control -o results/control/curves.csv
     python -m benchmarks.control --show results/control/curves.csv      a table of what was measured
+    python -m benchmarks.control --draw results/control/curves.csv      docs/pictures/control.png
 
 Three contenders take turns, seed by seed, on one core: Stable-Baselines3 with the zoo's settings, ours with the same settings, and ours
 as `srm train` begins it when no flag is given. Time is processor time, environments included, and the fastest stretch of each counts: another
 program on the machine slows all of them, not one of them. A curve has the mean return of the last hundred episodes after each rollout.
 
-The zoo's Pendulum draws its noise from a state-dependent exploration (gSDE), which ours does not have; ours normalises the observations
-and the pay of every task, the zoo's those of HalfCheetah alone.
+The same settings means all of them: the zoo normalises the observations and the pay of HalfCheetah alone. One thing cannot be the same: the
+zoo's Pendulum draws its noise from a state-dependent exploration (gSDE), which ours does not have. So a fourth contender there is
+Stable-Baselines3 without it.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ from srm.rl.nn.nets import NetConfig
 from srm.rl.ppo import PpoConfig
 
 FRAMES = {"Pendulum-v1": 100_000, "LunarLander-v3": 300_000, "HalfCheetah-v5": 200_000}
+NORMALIZED = "HalfCheetah-v5"
 FIRST_SEED = 100
 COLUMNS = ("env", "who", "seed", "frames", "seconds", "return")
-POINTS = 12  # points of a curve that are kept
+POINTS = 24  # points of a curve that are kept, at most
 
 # hyperparams/ppo.yml of rl-baselines3-zoo; HalfCheetah's are those of v4, LunarLander's those of v2
 ZOO: dict[str, dict[str, Any]] = {
@@ -48,7 +51,7 @@ ZOO: dict[str, dict[str, Any]] = {
     | {"ent_coef": 0.000401762, "clip_range": 0.1, "n_epochs": 20, "gae_lambda": 0.92, "max_grad_norm": 0.8}
     | {"vf_coef": 0.58096},
 }
-OURS = {  # what we call the zoo's settings; its critic's loss is twice ours
+OURS = {  # what we call the zoo's settings
     "n_envs": "num_envs",
     "n_steps": "num_steps",
     "gae_lambda": "gae_lambda",
@@ -59,7 +62,11 @@ OURS = {  # what we call the zoo's settings; its critic's loss is twice ours
     "clip_range": "clip_coef",
     "max_grad_norm": "max_grad_norm",
 }
-WIDE = NetConfig(width=256, activation="relu", spread=math.exp(-2))  # HalfCheetah's networks there
+NETS = {  # the zoo's networks; a spread is in halves of what an action may be, which for Pendulum's -2..2 is 2
+    "Pendulum-v1": NetConfig(normalize=False, spread=0.5),
+    "LunarLander-v3": NetConfig(normalize=False),
+    "HalfCheetah-v5": NetConfig(width=256, activation="relu", spread=math.exp(-2)),
+}
 
 Point = tuple[int, float, float]  # frames, seconds, return
 
@@ -77,20 +84,20 @@ def ours(env_id: str, seed: int, frames: int, config: LearnerConfig) -> Iterator
 def zoo_config(env_id: str) -> LearnerConfig:
     zoo = ZOO[env_id]
     ppo = {OURS[name]: value for name, value in zoo.items() if name in OURS}
-    if "vf_coef" in zoo:
-        ppo["value_weight"] = 2 * zoo["vf_coef"]
+    ppo["value_weight"] = 2 * zoo.get("vf_coef", 0.5)  # of half the squared error, theirs of all of it
     ppo["minibatches"] = ppo["num_envs"] * ppo["num_steps"] // zoo.get("batch_size", 64)
-    return LearnerConfig(ppo=PpoConfig(**ppo), network=WIDE if env_id == "HalfCheetah-v5" else NetConfig())
+    ppo |= {"scale_pay": env_id == NORMALIZED, "advantage_floor": 1e-8}
+    return LearnerConfig(ppo=PpoConfig(**ppo), network=NETS[env_id])
 
 
-def sb3(env_id: str, seed: int, frames: int) -> Iterator[Point]:
+def sb3(env_id: str, seed: int, frames: int, **changed: Any) -> Iterator[Point]:
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecNormalize
 
-    settings = dict(ZOO[env_id])
+    settings = ZOO[env_id] | changed
     vector: Any = make_vec_env(env_id, settings.pop("n_envs"), seed=seed)
-    if env_id == "HalfCheetah-v5":
+    if env_id == NORMALIZED:
         vector = VecNormalize(vector, gamma=settings["gamma"])
         net = {"pi": [256, 256], "vf": [256, 256]}
         settings["policy_kwargs"] = {
@@ -111,6 +118,7 @@ def sb3(env_id: str, seed: int, frames: int) -> Iterator[Point]:
 
 CONTENDERS: dict[str, Callable[[str, int, int], Iterator[Point]]] = {
     "SB3, zoo": sb3,
+    "SB3, zoo without gSDE": lambda env_id, seed, frames: sb3(env_id, seed, frames, use_sde=False),
     "ours, zoo": lambda env_id, seed, frames: ours(env_id, seed, frames, zoo_config(env_id)),
     "ours, no flags": lambda env_id, seed, frames: ours(env_id, seed, frames, LearnerConfig()),
 }
@@ -123,16 +131,16 @@ def measure(path: Path, envs: list[str], only: list[str], seeds: int) -> None:
     if not known:
         path.write_text(",".join(COLUMNS) + "\n")
     for seed, env_id, who in product(range(FIRST_SEED, FIRST_SEED + seeds), envs, only):
-        if (env_id, who, seed) in known:
+        if (env_id, who, seed) in known or (who == "SB3, zoo without gSDE" and "use_sde" not in ZOO[env_id]):
             continue
-        points = list(CONTENDERS[who](env_id, seed, FRAMES[env_id]))
-        kept = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int))
-        with path.open("a", newline="") as file:
-            for frames, seconds, mean in (points[i] for i in kept):
-                csv.writer(file, lineterminator="\n").writerow(
-                    [env_id, who, seed, frames, f"{seconds:.2f}", f"{mean:.1f}"]
-                )
-        print(f"{env_id} {who} seed {seed}: {points[-1]}", flush=True)
+        step, mark = FRAMES[env_id] / POINTS, 0.0
+        for frames, seconds, mean in CONTENDERS[who](env_id, seed, FRAMES[env_id]):
+            if frames < mark:
+                continue
+            mark = (frames // step + 1) * step
+            with path.open("a", newline="") as file:  # as it comes: a run that is stopped leaves what it measured
+                row = [env_id, who, seed, frames, f"{seconds:.2f}", f"{mean:.1f}"]
+                csv.writer(file, lineterminator="\n").writerow(row)
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -159,16 +167,39 @@ def show(path: Path) -> None:
             print(f"| {env_id} | {FRAMES[env_id]:,} | {who} | {listed} | {speed:,.0f} |")
 
 
+def draw(path: Path) -> None:
+    """A panel for each task, a line for each seed."""
+    import matplotlib.pyplot as plt
+
+    rows = read(path)
+    known = [env_id for env_id in FRAMES if any(row["env"] == env_id for row in rows)]
+    figure, axes = plt.subplots(1, len(known), figsize=(5 * len(known), 3.5), layout="constrained", squeeze=False)
+    for axis, env_id in zip(axes.flat, known, strict=True):
+        for (who, seed), curve in groupby(
+            (row for row in rows if row["env"] == env_id), key=lambda row: (row["who"], int(row["seed"]))
+        ):
+            points = [(int(row["frames"]), float(row["return"])) for row in curve]
+            color, label = f"C{list(CONTENDERS).index(who)}", who if seed == FIRST_SEED else None
+            axis.plot(*zip(*points, strict=True), color=color, label=label)
+        axis.set(title=env_id, xlabel="frames", ylabel="return of the last hundred episodes")
+        axis.legend()
+    figure.savefig("docs/pictures/control.png", dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--out", type=Path, default=Path("results/control/curves.csv"))
     parser.add_argument("--show", type=Path, metavar="CSV", help="print the table of a file and measure nothing")
+    parser.add_argument("--draw", type=Path, metavar="CSV", help="draw the curves of a file and measure nothing")
     parser.add_argument("--envs", nargs="+", choices=FRAMES, default=list(FRAMES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     arguments = parser.parse_args()
     if arguments.show is not None:
         show(arguments.show)
+        return
+    if arguments.draw is not None:
+        draw(arguments.draw)
         return
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")

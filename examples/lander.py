@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 import srm
+from srm.domains.controls import Controls
 
 words = srm.Vocabulary("lander")
-X, Y, VX, VY, ANGLE = range(5)  # what is observed first
+X, Y, VX, VY, ANGLE, SPIN, LEFT, RIGHT = range(8)  # what is observed
+FIRE_LEFT, MAIN, FIRE_RIGHT = 1, 2, 3  # of four actions
 
 
 @words.event
@@ -30,26 +32,41 @@ def crash(after: np.ndarray, terminated: np.ndarray) -> np.ndarray:
     return terminated & ~land(after, terminated)
 
 
-@words.signal(low=0, high=3)
+@words.signal(low=0, high=1.5)
 def distance(after: np.ndarray) -> np.ndarray:
-    """from the middle of the pad, in halves of the screen; 3 is as far as it counts"""
-    return np.minimum(np.hypot(after[..., X], after[..., Y]), 3)
+    """from the middle of the pad, in halves of the screen; 1.5 is as far as it counts"""
+    return np.minimum(np.hypot(after[..., X], after[..., Y]), 1.5)
 
 
-@words.signal(low=0, high=5)
+@words.signal(low=0, high=1.5)
 def speed(after: np.ndarray) -> np.ndarray:
-    """of the lander; 5 is as fast as it counts"""
-    return np.minimum(np.hypot(after[..., VX], after[..., VY]), 5)
+    """of the lander; 1.5 is as fast as it counts"""
+    return np.minimum(np.hypot(after[..., VX], after[..., VY]), 1.5)
 
 
-@words.signal(low=0, high=3)
+@words.signal(low=0, high=1)
 def tilt(after: np.ndarray) -> np.ndarray:
-    """how far it leans, in radians; 3 is as far as it counts"""
-    return np.minimum(np.abs(after[..., ANGLE]), 3)
+    """how far it leans, in radians; 1 is as far as it counts"""
+    return np.minimum(np.abs(after[..., ANGLE]), 1)
 
 
-for signal in (distance, speed, tilt):
-    words.change(signal)  # the signals change_distance, change_speed, change_tilt
+@words.signal(low=0, high=2)
+def legs(after: np.ndarray) -> np.ndarray:
+    """that stand on the ground"""
+    return after[..., LEFT] + after[..., RIGHT]
+
+
+@words.signal(low=0, high=1.1)
+def fuel(action: np.ndarray) -> np.ndarray:
+    """that is burnt: 1 by the main engine, 0.1 by one at the side"""
+    if action.dtype.kind == "i":
+        return (action == MAIN) + 0.1 * ((action == FIRE_LEFT) | (action == FIRE_RIGHT))
+    main, side = action[..., 0], np.abs(action[..., 1])
+    return np.where(main > 0, 0.5 + 0.5 * main, 0) + 0.1 * np.where(side > 0.5, side, 0)
+
+
+for signal in (distance, speed, tilt, legs):
+    words.change(signal)  # the signals change_distance, change_speed, change_tilt, change_legs
 words.exclusive(land, crash)
 words.once(land)
 words.once(crash)
@@ -62,7 +79,23 @@ def fly(env: Any, observation: np.ndarray) -> Any:
     return heuristic(env.unwrapped, observation)
 
 
-TASK = words.task("LunarLander-v3", meaning="come to rest on the pad", expert=fly, success=land, frames=1_000_000)
+TASK = words.task(
+    "LunarLander-v3",
+    meaning="come to rest on the pad",
+    expert=fly,
+    success=land,
+    frames=1_000_000,
+    controls=Controls(
+        {
+            ("ArrowLeft",): FIRE_LEFT,
+            ("ArrowUp",): MAIN,
+            ("ArrowRight",): FIRE_RIGHT,
+        },  # `srm studio` flies it in real time
+        noop=0,
+        turns=False,
+        names=("fall", "left", "main engine", "right"),
+    ),
+)
 CONTINUOUS = words.task(
     "LunarLanderContinuous-v3",
     name="lander_continuous",

@@ -31,21 +31,10 @@ from srm.errors import (
 )
 
 if TYPE_CHECKING:
-    from srm.api import (
-        check,
-        compare,
-        demonstrations,
-        envs,
-        evaluate,
-        infer,
-        learn,
-        load,
-        propose,
-        record,
-        resume,
-        rollout,
-        train,
-    )
+    from srm.api.inference import infer, propose
+    from srm.api.machines import check, from_terms, load
+    from srm.api.play import audit, demonstrations, envs, record, rollout
+    from srm.api.runs import compare, evaluate, learn, resume, train
     from srm.domains.base import Task
     from srm.domains.words import Vocabulary
     from srm.evaluate.wrappers import SymbolicReward, SymbolicRewardVector
@@ -90,26 +79,10 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(
-        (
-            "audit",
-            "check",
-            "compare",
-            "demonstrations",
-            "envs",
-            "evaluate",
-            "from_terms",
-            "infer",
-            "learn",
-            "load",
-            "propose",
-            "record",
-            "resume",
-            "rollout",
-            "train",
-        ),
-        "srm.api",
-    ),
+    **dict.fromkeys(("infer", "propose"), "srm.api.inference"),
+    **dict.fromkeys(("check", "from_terms", "load"), "srm.api.machines"),
+    **dict.fromkeys(("audit", "demonstrations", "envs", "record", "rollout"), "srm.api.play"),
+    **dict.fromkeys(("compare", "evaluate", "learn", "resume", "train"), "srm.api.runs"),
     "Demonstrations": "srm.trajectory",
     "Machine": "srm.machine.model",
     "RunResult": "srm.results",

@@ -17,10 +17,11 @@ class SrmError(Exception):
     """Something the user can mend. What a message takes over from a file cannot give orders to a terminal."""
 
     def __init__(self, *problems: object) -> None:
-        super().__init__(*(_tamed(problem) for problem in problems))
+        super().__init__(*(tamed(problem) for problem in problems))
 
 
-def _tamed(problem: object) -> object:
+def tamed(problem: object) -> object:
+    """A text without what would give a terminal orders."""
     if not isinstance(problem, str) or problem.isprintable():
         return problem
     return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in problem)

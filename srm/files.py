@@ -24,6 +24,7 @@ from srm.errors import RunError
 
 MOST_JSON = MOST_LOG = 1 << 26  # bytes; a log of so many has 200,000 rounds
 MOST_WEIGHTS = 1 << 29  # of which there are two copies for a moment
+MOST_VALUES = 4_000_000  # of JSON: as many empty objects, frozen, take 500 MB
 DEEPEST = 24  # lists and objects within each other, which is far more than a run writes
 
 
@@ -110,6 +111,8 @@ def parse_json(content: bytes | str) -> Any:
     if len(content) > MOST_JSON:
         raise ValueError(f"it is longer than {MOST_JSON >> 20} MB")
     text = content if isinstance(content, str) else content.decode()
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise ValueError(f"it holds more than {MOST_VALUES:,} values")
     try:
         value = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except RecursionError:

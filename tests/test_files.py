@@ -15,10 +15,10 @@ from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.tasks import find_task
 from srm.errors import RunError
-from srm.files import appending, read_whole, write_whole
+from srm.files import MOST_VALUES, appending, parse_json, read_whole, write_whole
 from srm.results import RunResult
 from srm.runs.folder import RunWriter
-from srm.runs.log import log_lines
+from srm.runs.log import MOST_CELLS, log_lines
 from tests.report.sample import write_run
 
 Capture = pytest.CaptureFixture[str]
@@ -109,7 +109,37 @@ def test_what_is_kept_lies_in_the_run(name: str, run: Path, precious: Path, tmp_
     assert not list((tmp_path / "kept").rglob(name))
 
 
+def test_what_is_kept_is_no_run_that_lies_elsewhere(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "seed0").symlink_to(run)
+    assert main(["report", str(tmp_path / "runs"), "--keep", str(tmp_path / "kept")]) == 2
+    assert "seed0 is a link to a run outside of what is kept" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("name", ["summary.json", "policy.safetensors"])
+def test_a_folder_in_the_place_of_a_file_is_refused(name: str, tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path / "run", {"kind": "train"})
+    (tmp_path / "run" / name).mkdir()
+    with pytest.raises(RunError, match=f"{name} cannot be deleted: Is a directory; move it away"):
+        writer.checkpoint({}, {"round": 1, "frames": 1})
+
+
 # Reading
+
+
+def test_more_values_than_fit_in_memory_are_refused_before_they_are_made() -> None:
+    for text in ("[" + "{}," * (MOST_VALUES // 2) + "{}]", "[" + "1," * MOST_VALUES + "1]"):
+        with pytest.raises(ValueError, match="more than 4,000,000 values"):
+            parse_json(text)
+
+
+def test_a_log_of_more_cells_than_fit_in_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    for line in ("\n", "1,1,1,1,1\n"):
+        path.write_text("round,frames,seconds,return,success\n" + line * (MOST_CELLS // len(line.split(","))))
+        with pytest.raises(RunError, match="more than 8,000,000 cells"):
+            log_lines(path)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "zeros", "hole", "folder", "loop"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srm.extras import require
+from srm.files import refuse_link_outside
 from srm.runs.folder import read_config
 from srm.runs.run import Progress
 
@@ -31,6 +32,8 @@ class Boards:
 
     @contextmanager
     def open(self, folder: Path) -> Iterator[Callable[[Progress], None]]:
+        for name in ("tensorboard", "wandb"):  # of a run that is resumed and may be somebody else's
+            refuse_link_outside(folder / name, folder)
         with ExitStack() as stack:
             boards = [stack.enter_context(_tensorboard(folder))] if self.tensorboard else []
             boards += [stack.enter_context(_wandb(folder))] if self.wandb else []

@@ -14,7 +14,7 @@ import tyro
 
 from srm.cli.boards import Boards
 from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
-from srm.errors import RunError
+from srm.errors import RunError, tamed
 from srm.interrupt import stop_on_interrupt
 from srm.machine.language.parse import load
 from srm.report.known import known_of
@@ -53,13 +53,7 @@ class Learn:
             is_stopped = stack.enter_context(stop_on_interrupt())
             show = stack.enter_context(shown_progress())
             log = stack.enter_context(self.boards.open(folder))
-            rounds = run.rounds()
-            stack.callback(rounds.close)  # leaves a checkpoint, and what is known so far
-            for progress in rounds:
-                show(progress)
-                log(progress)
-                if is_stopped():
-                    break
+            run.play(is_stopped, show, log)
         if is_stopped():
             run.close()
             values = "of its earlier end" if (folder / POSTERIOR).exists() else "known so far"
@@ -82,7 +76,7 @@ class Learn:
         outcome = "no episode ended" if reached is None else f"return {reached:.3f}{of_few(summary['episodes'])}"
         print(f"{outcome} after {summary['frames']:,} frames and {summary['seconds']:.0f} s")
         for sentence in summary.get("refined", ()):
-            print(f"refined: {sentence}")
+            print(f"refined: {tamed(sentence)}")
         if "solution_text" in summary:
             print(summary["solution_text"])
         print(f"machine  {folder / LEARNT}\nreport   {page}")

@@ -47,16 +47,17 @@ class WriteReport:
 
             print(write_posterior_report(self.folders[0]))
             return 0
-        from srm.report.compare.collect import find_runs
+        if self.keep is None:
+            from srm.report.compare.collect import find_runs
 
-        folders, runs = self.folders, find_runs(self.folders)
-        if self.keep is not None:
-            from srm.report.compare.keep import keep
+            self._compare(self.folders, find_runs(self.folders))
+            return 0
+        from srm.report.compare.keep import keep
 
-            folders, runs = (self.keep,), keep(runs, self.keep)
-            print(self.keep)
-        if self.keep is None or compares:
-            self._compare(folders, runs)
+        kept = keep(self.folders, self.keep)
+        print(self.keep)
+        if compares:
+            self._compare((self.keep,), kept)
         return 0
 
     def _compare(self, folders: tuple[Path, ...], runs: list[MeasuredRun]) -> None:

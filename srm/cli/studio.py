@@ -68,6 +68,7 @@ class OpenStudio:
         """The studio that the flags ask for, in the current folder."""
         from srm.domains import demonstrations as demos
         from srm.domains.tasks import find_task
+        from srm.studio.bench import BLANK
         from srm.studio.compare import ComparePart
         from srm.studio.edit import Edit
         from srm.studio.episodes import EpisodeLibrary, given_demonstrations
@@ -82,7 +83,7 @@ class OpenStudio:
         store = EpisodeStore(task, Path.cwd() / (self.out or f"{task.name}-played.npz"))
         episodes = EpisodeLibrary(task, store, given_demonstrations(task, self.demos), others, policy)
         name = self.machine or (task.machines[0] if task.machines else None)
-        text = None if name is None else _text(name)
+        text = BLANK.format(words=task.vocabulary.name) if name is None else _text(name)
         studio = Studio(task, self.task, Path.cwd(), text, episodes, self.infer)
         Watch(studio, ComparePart(studio, Edit(studio, self.demos)))
         return studio

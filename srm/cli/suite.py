@@ -27,7 +27,7 @@ from srm.suites.figures import SUITES, find_suite
 from srm.suites.local import LocalProcesses
 from srm.suites.runs import SuiteRun, claimed, runs_of
 from srm.suites.scheduler import Executor, RunProgress, schedule
-from srm.suites.suite import CurveCommand, Suite
+from srm.suites.suite import MOST_SEEDS, CurveCommand, Suite
 
 STYLES = {"running": "bold", "finished": "green", "failed": "red", "blocked": "red", "stopped": "yellow"}
 EVERY = 20.0  # seconds between two lines where there is no terminal
@@ -66,8 +66,8 @@ class RunSuite:
         if not self.name:
             print(list_suites())
             return 0
-        if self.seeds is not None and self.seeds < 1:
-            raise RunError(f"--seeds {self.seeds}: at least one is needed")
+        if self.seeds is not None and not 1 <= self.seeds <= MOST_SEEDS:
+            raise RunError(f"--seeds {self.seeds}: at least one is needed, and at most {MOST_SEEDS:,}")
         if self.first_seed is not None and self.first_seed < 0:
             raise RunError(f"--first-seed {self.first_seed}: give a number that is 0 or more")
         suite = find_suite(self.name, self.task).scaled(self.scale)

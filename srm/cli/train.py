@@ -67,13 +67,7 @@ class Train:
             log = stack.enter_context(self.boards.open(folder))
             if self.profile:
                 stack.enter_context(profiled(folder / "profile.txt"))
-            rounds = run.rounds()
-            stack.callback(rounds.close)  # leaves a checkpoint
-            for progress in rounds:
-                show(progress)
-                log(progress)
-                if is_stopped():
-                    break
+            run.play(is_stopped, show, log)
         if is_stopped():
             print(
                 f"stopped at {run.learner.frames} frames; go on with: {again('train', folder, run.settings.task)}",

@@ -38,6 +38,7 @@ class Controls:
     keys: Mapping[tuple[str, ...], int]  # held together -> action
     noop: int | None = None  # what is done in real time while no key is held; None: the world waits
     turns: bool = True  # the world waits for a key, unless real time is asked for
+    names: tuple[str, ...] = ()  # of the actions, for the buttons; those of the domain or the environment unless given
 
     def __post_init__(self) -> None:
         for keys, action in self.keys.items():
@@ -71,6 +72,8 @@ def action_count(task: Task, env: gymnasium.Env) -> int:
 def action_names(task: Task, env: gymnasium.Env) -> list[str]:
     """What each action is called."""
     count, domain = action_count(task, env), domain_of(task.vocabulary)
+    if task.controls is not None and len(task.controls.names) == count:
+        return list(task.controls.names)
     if domain is not None and len(domain.actions) >= count:
         return list(domain.actions[:count])
     meanings = getattr(env.unwrapped, "get_action_meanings", None)

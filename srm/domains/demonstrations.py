@@ -61,7 +61,7 @@ _OPTIONAL = ("info", "info_keys")  # of environments whose `info` has numbers
 _MOST_KEYS = 1000  # of `info`, and fields of an observation
 _ABOUT = ("task", "env_id", "vocabulary", "versions")
 _AGAIN = "record it again with `srm demo`"
-_MOST_BYTES = 1 << 30  # of all arrays unpacked; a few kilobytes of a hostile file would fill any memory
+_MOST_BYTES = 1 << 29  # of all arrays unpacked; a few kilobytes of a hostile file would fill any memory
 _MOST_TEXT = 1 << 20  # bytes of format, about or digest
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -156,6 +156,10 @@ def save(demonstrations: Demonstrations, path: Path) -> None:
     if keys:
         arrays["info"] = np.concatenate([_info_rows(episode, keys) for episode in episodes])
         arrays["info_keys"] = np.array(json.dumps(keys))
+    if sum(array.nbytes for array in arrays.values()) > _MOST_BYTES - _MOST_TEXT:
+        raise DemonstrationError(
+            f"{path}: not written: more than {_MOST_BYTES >> 20} MB are not read again; write several files"
+        )
     arrays["digest"] = np.array(_digest(arrays))
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
@@ -282,7 +286,7 @@ def _digest(arrays: dict[str, np.ndarray]) -> str:
         array = np.ascontiguousarray(arrays[name])
         kind = array.dtype.str if array.dtype.names is None else str(array.dtype.descr)
         total.update(f"{name} {kind} {array.shape}\n".encode())
-        total.update(array.tobytes())
+        total.update(array.data)  # no copy: an array may be half a gigabyte
     return total.hexdigest()
 
 

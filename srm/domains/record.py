@@ -18,7 +18,7 @@ from srm.domains.envs import make_environment, numbers_of, space_of, stacked_inf
 from srm.domains.experts import actor_of, plan_of, plans
 from srm.domains.registry import packages
 from srm.domains.spaces import Choice, action_space_of
-from srm.errors import DemonstrationError, TaskError
+from srm.errors import DemonstrationError, TaskError, one_line
 from srm.extras import DISTRIBUTION
 from srm.seeding import stream
 from srm.trajectory import Demonstrations, Observations, Trajectory, plain_arrays
@@ -133,7 +133,7 @@ def refuse_unknown_actions(env: gymnasium.Env, task: Task, actions: Sequence[Any
             known = fits and bool(np.isfinite(numbers).all()) and not space.outside(numbers)
         if not known:
             raise TaskError(
-                f"{task.env_id}: action {step} of {whose} is {action!r}, which is not in {env.action_space}"
+                f"{task.env_id}: action {step} of {whose} is {one_line(action)}, which is not in {env.action_space}"
             )
 
 

@@ -137,6 +137,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _of_csv(text: str) -> Iterator[Script]:
+    if text.count("\n") > MOST_ACTIONS + 1:  # before a minute is spent on reading them
+        raise ValueError(f"it has more than {MOST_ACTIONS:,} rows, each of which is an action")
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     columns = [name for name in rows.fieldnames or () if name == "action" or name.startswith("action_")]
     expected = ["action"] if columns == ["action"] else [f"action_{index}" for index in range(len(columns))]

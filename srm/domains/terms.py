@@ -68,12 +68,11 @@ class TermsPlay:
     steps: int
     episodes: int
     terms: tuple[TermSummary, ...]
-    residual: float  # of the largest reward: what no sum of the terms explains
 
     @property
     def is_sum(self) -> bool:
         """Whether the environment's own reward is a sum of the terms."""
-        return self.residual <= EXACT
+        return any(term.weight is not None for term in self.terms)
 
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [("term", "low", "high", "mean", "weight", "share", "steps with it")]
@@ -117,7 +116,6 @@ def summarise_terms(env_id: str, rollout: Rollout, terms: Mapping[str, Floats]) 
             )
             for i, name in enumerate(terms)
         ),
-        residual,
     )
 
 

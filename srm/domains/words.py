@@ -28,6 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srm.domains.base import Expert, Task
+from srm.domains.controls import Controls
 from srm.errors import MachineError, TrajectoryError
 from srm.machine import vocabulary as symbols
 from srm.machine.validate import RESERVED
@@ -166,6 +167,7 @@ class WrittenVocabulary:
         frames: int = 500_000,
         machines: tuple[str | Path, ...] = (),
         success: Word | Callable[[Trajectory], bool] | None = None,
+        controls: Controls | None = None,
     ) -> Task:
         """A task in these words as they are now, of the vocabulary's name unless given. An episode is solved if `success` happens, an event, or
         if it says so, a function of a `Trajectory`."""
@@ -180,6 +182,7 @@ class WrittenVocabulary:
             expert=expert,
             frames=frames,
             success=self._success(success, reader),
+            controls=controls,
         )
 
     def _success(self, success: Any, reader: WordReader) -> Callable[[Trajectory], bool] | None:

@@ -262,9 +262,9 @@ def _density(x: Tensor) -> Tensor:
 @njit(cache=True)
 def _log_normal_below(x):
     """log P(N <= x) of the standard normal."""
-    if x > -5:
+    if x > -10:
         return np.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
-    square = x * x  # an asymptotic series, where the probability itself would vanish; its error is below 1e-5
+    square = x * x  # an asymptotic series, where the probability itself would vanish; its error is below 1e-7
     series = 1 - 1 / square * (1 - 3 / square * (1 - 5 / square * (1 - 7 / square)))
     return -0.5 * square - np.log(-x) - HALF_LOG_2PI + np.log(series)
 

@@ -54,6 +54,7 @@ class LearnerConfig:
             ("--agac.*", self.agac != usual.agac, self.learner == "agac", "--learner agac"),
             ("--ride.*", self.ride != usual.ride, self.learner == "ride", "--learner ride"),
             ("--bc.*", self.bc != usual.bc, self.learner == "bc", "--learner bc"),
+            ("--ppo.scale-pay", bool(self.ppo.scale_pay), self.learner == "ppo", "--learner ppo"),
             ("--ppo.recurrence", self.ppo.recurrence != usual.ppo.recurrence, lstm, "--net lstm"),
             (
                 "--network.scale",
@@ -81,7 +82,7 @@ class LearnerConfig:
         if "vectors" in kinds and isinstance(self.ppo.minibatches, UsualInt):
             ppo = replace(ppo, minibatches=max(1, min(ppo.num_envs * ppo.num_steps // 64, ppo.least_real_steps)))
         if ppo.scale_pay is None:
-            ppo = replace(ppo, scale_pay=not grid)
+            ppo = replace(ppo, scale_pay=not grid and self.learner == "ppo")
         if network.towers is None:
             network = replace(network, towers="separate" if "vectors" in kinds and net == "mlp" else "shared")
         return replace(self, net=net, ppo=ppo, network=network)

@@ -64,7 +64,7 @@ class PpoConfig:
     bootstrap_truncated: bool = True
     """count what could have come after a time-out, by the critic's value; the papers' code does not"""
     scale_pay: bool | None = None
-    """divide pay by the running spread of its discounted sum; unless given for all but grids of cells"""
+    """divide pay by the running spread of its discounted sum; unless given for all but grids of cells; AGAC and RIDE never do"""
     recurrence: int = 1
     """steps that the LSTM's gradient flows back; 1: the stored memory is an input"""
 

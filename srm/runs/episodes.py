@@ -83,8 +83,8 @@ def record_episodes(
 # Playing
 
 
-class Watch:
-    """What an episode looks like, unless its pictures take more than `room` bytes. Rendering takes longer than playing (LunarLander: 7 ms a
+class Camera:
+    """Keeps what an episode looks like, unless its pictures take more than `room` bytes. Rendering takes longer than playing (LunarLander: 7 ms a
     picture, 0.1 ms a step), so nothing is rendered that would not be kept."""
 
     def __init__(self, room: float = inf) -> None:
@@ -105,32 +105,32 @@ class Watch:
 
 
 def _demonstrated(task: Task, demonstrations: Demonstrations) -> Iterator[Episode]:
-    watch = Watch(MOST_PICTURES)
+    camera = Camera(MOST_PICTURES)
     for index, trajectory in enumerate(demonstrations.trajectories):
-        watch = Watch(watch.left)
-        moments = moments_of(task, demonstrations, index, watch)
+        camera = Camera(camera.left)
+        moments = moments_of(task, demonstrations, index, camera)
         seed = demonstrations.seeds[index]
         yield Episode("demonstration", index + 1, demonstrations.env_id, seed, trajectory, moments)
 
 
 def moments_of(
-    task: Task, demonstrations: Demonstrations, index: int, watch: Watch | None = None
+    task: Task, demonstrations: Demonstrations, index: int, camera: Camera | None = None
 ) -> Sequence[Scene | None]:
     """What an episode looked like, T + 1 moments: replayed in its environment, or as its observations alone show it."""
-    watch = watch or Watch()
-    if demonstrations.seeds[index] != UNKNOWN_SEED and _replay(task, demonstrations, index, watch):
-        return watch.moments
+    camera = camera or Camera()
+    if demonstrations.seeds[index] != UNKNOWN_SEED and _replay(task, demonstrations, index, camera):
+        return camera.moments
     domain = domain_of(task.vocabulary)
     glance = None if domain is None else domain.look_through
     observations = demonstrations.trajectories[index].observations
     return [None if glance is None else glance(observation) for observation in observations]
 
 
-def _replay(task: Task, demonstrations: Demonstrations, index: int, watch: Watch) -> bool:
+def _replay(task: Task, demonstrations: Demonstrations, index: int, camera: Camera) -> bool:
     """Not where the environment cannot be made again as it was (another version of the package made it)."""
     try:
         for env in replay(demonstrations, index, task.environment):
-            watch(env)
+            camera(env)
     except DemonstrationError:
         return False
     return True
@@ -142,10 +142,10 @@ def _played(task: Task, act: Act, count: int, seed: int) -> Iterator[Episode]:
     if domain is not None and domain.compile_env is not None:
         env = domain.compile_env(env)
     seeds = stream(seed, "worlds of recorded episodes").integers(2**31, size=count).tolist()
-    watch = Watch(MOST_PICTURES)
+    camera = Camera(MOST_PICTURES)
     for number, env_seed in enumerate(seeds, start=1):
-        watch = Watch(watch.left)
-        yield Episode("policy", number, task.env_id, env_seed, play(env, act, env_seed, watch=watch), watch.moments)
+        camera = Camera(camera.left)
+        yield Episode("policy", number, task.env_id, env_seed, play(env, act, env_seed, watch=camera), camera.moments)
     env.close()
 
 

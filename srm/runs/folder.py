@@ -88,7 +88,7 @@ class RunWriter:
         lock = _lock(folder)
         try:
             for part in folder.rglob(".*.part"):
-                part.unlink()
+                _delete(part)
             checkpoint = last_checkpoint(folder)
             columns = _cut_log(folder, -1 if checkpoint is None else int(checkpoint.state["round"]))
         except RunError:
@@ -121,9 +121,9 @@ class RunWriter:
         path = self.folder / CHECKPOINTS / f"round-{int(state['round']):08d}.safetensors"
         write_weights(path, tensors, {"state": dict(state)})
         for outdated in (SUMMARY, POLICY):
-            (self.folder / outdated).unlink(missing_ok=True)
+            _delete(self.folder / outdated)
         for old in checkpoints(self.folder)[:-KEPT]:
-            old.unlink()
+            _delete(old)
         return path
 
     def text(self, name: str, content: str) -> None:
@@ -288,6 +288,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise _failed(path, error) from None
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:  # a folder stands there
+        raise RunError(f"{path} cannot be deleted: {error.strerror}; move it away") from None
 
 
 def _write_all(handle: int, content: bytes) -> None:

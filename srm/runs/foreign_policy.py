@@ -12,6 +12,7 @@ from srm.errors import SettingError
 from srm.extras import require
 from srm.files import parse_json
 from srm.rl.foreign import ForeignLearner, MakeLearner
+from srm.runs.sb3_arguments import refuse_other_arguments
 from srm.settings import AT_MOST_A_MILLION, ONE_OR_MORE, ZERO_OR_MORE
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Sb3Config:
     num_steps: int = 0
     """steps of each environment in a round; 0: the learner's own n_steps, or 32 with a replay buffer"""
     arguments: str = "{}"
-    """of the learner's constructor, as JSON: '{"learning_rate": 0.001, "gamma": 0.98}'"""
+    """of the learner's constructor, as JSON: numbers and switches, as in '{"learning_rate": 0.001, "gamma": 0.98}'"""
 
     def __post_init__(self) -> None:
         ONE_OR_MORE.refuse_outside(self, "--sb3.", "num_envs")
@@ -47,6 +48,7 @@ class Sb3Config:
             raise SettingError(
                 f"--sb3.arguments {self.arguments!r}: give names and values, as in '{{\"gamma\": 0.98}}'"
             )
+        refuse_other_arguments(arguments)
         return arguments
 
 

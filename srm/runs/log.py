@@ -12,6 +12,7 @@ from srm.files import MOST_LOG, opened, read_whole
 
 Columns = Mapping[str, list[float | None]]  # by name; None: not known
 REQUIRED = ("round", "frames", "seconds", "return", "success")
+MOST_CELLS = 8_000_000  # as numbers they take 250 MB
 _TAIL = 16_384  # bytes: many rows
 
 
@@ -28,9 +29,10 @@ def read_log(path: Path) -> Columns:
 def log_lines(path: Path, remedy: str = "leave this run out") -> list[str]:
     """The head of a log and its whole rows; none where nothing was written yet."""
     try:
-        return (
-            read_whole(path, MOST_LOG).decode().split("\n")[:-1]
-        )  # what follows the last end of line is being written
+        text = read_whole(path, MOST_LOG).decode()
+        if sum(map(text.count, ",\n")) > MOST_CELLS:
+            raise ValueError(f"it has more than {MOST_CELLS:,} cells")
+        return text.split("\n")[:-1]  # what follows the last end of line is being written
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

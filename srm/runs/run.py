@@ -1,14 +1,15 @@
 """One run under way, of `srm train` or of `srm learn`: a policy learns from what it is paid, in a folder.
 
-`begin` or `resume` a run, then take its `rounds`: each is in the log when it is yielded, and closing the iterator early leaves a
-checkpoint and what is known so far. `finish` writes the rest. The caller draws progress. What the two verbs do not share is handed in:
-their settings, and a `PaySource`, which pays and has files of its own to write.
+`begin` or `resume` a run, then `play` it, or take its `rounds`: each is in the log when it is yielded, and closing the iterator early
+leaves a checkpoint and what is known so far. `finish` writes the rest. The caller draws progress. What the two verbs do not share is
+handed in: their settings, and a `PaySource`, which pays and has files of its own to write.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -217,6 +218,15 @@ class Run:
             **({} if self._rules is None else self._rules.row()),
             **round.losses,
         }
+
+    def play(self, is_stopped: Callable[[], bool], *watchers: Callable[[Progress], None]) -> None:
+        """The rounds to their end, or to the one after which somebody wants to stop. Each is shown to the watchers."""
+        with closing(self.rounds()) as rounds:  # closed early, they leave a checkpoint
+            for progress in rounds:
+                for watch in watchers:
+                    watch(progress)
+                if is_stopped():
+                    break
 
     def finish(self) -> dict[str, Any]:
         """Writes the policy, the summary and what the pay source leaves of a run that has come to its end. Returns the summary."""

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -75,6 +75,8 @@ class Application:
                 return await respond(request)
             except Refused as refusal:
                 return _response(refusal.status, json.dumps({"error": str(refusal)}), "application/json")
+            except ClientDisconnect:  # the page was closed while it asked; nobody reads this
+                return Response(status_code=400)
 
         return guard
 
@@ -100,7 +102,8 @@ async def _in_thread(question: Callable[[], Any]) -> Response:
         except SrmError as error:
             content = {"error": str(error)}
         except OSError as error:
-            content = {"error": f"{error.filename}: {error.strerror}; nothing that was saved is lost"}
+            place = f"{error.filename}: " if error.filename else ""  # a full disk names no file
+            content = {"error": f"{place}{error.strerror}; nothing that was saved is lost"}
         return _response(
             200, json.dumps(content, allow_nan=False, separators=(",", ":"), default=dict), "application/json"
         )

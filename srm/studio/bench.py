@@ -1,7 +1,7 @@
 """The machine that one tab works on: its text, what is wrong with it, and the values that its holes have here.
 
 A machine whose holes are open pays nothing, so that each hole gets a value: the one in the text, the one it had before the text was
-changed, or one from the middle of what the constraint allows.
+changed, or one from the middle of what the constraint allows. A task that comes with no machine begins with one that pays nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,15 @@ from srm.machine.model import Machine
 from srm.report.run.checks import margins
 
 FILE = "machine"  # what messages call the text
+BLANK = """\
+# This machine pays nothing yet. Write below `start` what pays:
+# an event // an amount. Words are completed as you type.
+
+machine mine
+words {words}
+
+start playing
+"""
 _PLACE = re.compile(rf"^{FILE}:(\d+):(\d+): (.*)$")
 
 

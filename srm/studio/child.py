@@ -19,7 +19,7 @@ from srm.errors import SrmError
 from srm.files import parse_json
 
 GRACE = 1.0  # seconds that an overtaken question may have run; to start anew takes about as long
-LONGEST = 60.0  # seconds of any
+LONGEST = 300.0  # seconds of any
 
 
 class Child:
@@ -30,22 +30,25 @@ class Child:
         self._state, self._pipe = threading.Lock(), threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
-        self._newest: dict[str, object] = {}  # by who asks: the question that counts
-        self._running: tuple[str, float] | None = None  # who asked what is being answered, and since when
+        self._newest: dict[str, object] = {}  # by kind: the question that counts
+        self._running: tuple[str, float] | None = None  # of which kind the one being answered is, and since when
 
-    def ask(self, owner: str, question: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer; None if the same owner has asked anew."""
+    def ask(self, kind: str, question: Mapping[str, Any], *ends: str) -> dict[str, Any] | None:
+        """The answer; None if another of its kind has come since, or one that `ends` its kind."""
         ticket = object()
         with self._state:
-            self._newest[owner] = ticket
-            if self._running is not None and self._running[0] == owner and time.monotonic() - self._running[1] > GRACE:
-                self._end()
+            overtaken = (kind, *ends)
+            self._newest |= dict.fromkeys(overtaken, ticket)
+            if self._running is not None:
+                running, since = self._running
+                if running in overtaken and time.monotonic() - since > GRACE:
+                    self._end()
         with self._pipe:
             with self._state:
-                if self._newest[owner] is not ticket or self._closed:
+                if self._newest[kind] is not ticket or self._closed:
                     return None
                 process = self._alive()
-                self._running = (owner, time.monotonic())
+                self._running = (kind, time.monotonic())
             limit = threading.Timer(LONGEST, process.kill)
             limit.start()
             try:
@@ -56,7 +59,7 @@ class Child:
                     self._running = None
                     if process.poll() is not None:
                         _release(process)
-        if self._newest[owner] is not ticket or self._closed:
+        if self._newest[kind] is not ticket or self._closed:
             return None
         if answer is None:
             raise SrmError(f"no answer within {LONGEST:.0f} s; ask of a smaller machine")

@@ -9,8 +9,8 @@ once; after a few of them the posterior is drawn anew, beside everything else.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,18 +25,17 @@ from srm.domains.preferences import (
     write_preferences,
 )
 from srm.domains.record import UNKNOWN_SEED
-from srm.errors import SettingError, SrmError
+from srm.errors import SettingError
 from srm.evaluate import batched
 from srm.infer.posterior.preferences import SIDES, log_answer, next_pair
 from srm.report.html.numbers import counted
 from srm.seeding import stream
 from srm.studio.bench import Bench
-from srm.studio.child import Child
 from srm.studio.edit import Edit
 from srm.studio.episodes import ListedEpisode
 from srm.studio.security import text_of
 from srm.studio.store import KEPT
-from srm.studio.studio import Body, Session, Studio
+from srm.studio.studio import MOST_SESSIONS, Body, Session, Studio
 
 MOST_COMPARED = 60  # episodes
 ANEW = 4  # answers after which the posterior is drawn anew
@@ -60,14 +59,16 @@ class ComparePart:
         self.studio, self._edit = studio, edit
         kept = studio.store.shelves[KEPT].path
         self.path = kept.with_name(f"{kept.stem}-preferences.jsonl")
-        self.child, self._lock = Child(studio.named), threading.RLock()
+        self._lock = threading.RLock()
         self._known: dict[str, Known] = {}  # by session
+        self._drawing: dict[str, tuple[Mapping[str, Any], Future[Known | None]]] = {}  # by session: what is under way
+        self._pool = ThreadPoolExecutor(MOST_SESSIONS, "draws")
         task = studio.task
         self.preferences = (
             read_preferences(self.path, task) if self.path.exists() else Preferences(task.name, task.env_id, ())
         )
         questions = {"known": self._values, "pair": self._pair, "answer": self._answer}
-        studio.add(questions, self.child.close, self._saved)
+        studio.add(questions, self._saved)
 
     # Questions
 
@@ -78,19 +79,25 @@ class ComparePart:
     def _values(self, body: Body) -> dict[str, Any]:
         """What the demonstrations suggest that holes are worth; it takes seconds, and makes the first pair come at once."""
         with self.studio.session(body) as session:
-            bench = _bench(session)
-        known = self._draw(session.id, bench)
+            bench = session.bench
+        known = self._draw(session, bench).result() if bench.machine.holes else None
         return {"values": None if known is None else known.values}
 
     def _pair(self, body: Body) -> dict[str, Any]:
         """Two episodes to compare. The first time the posterior has to be drawn, which takes seconds."""
         if self.studio.unplayable:
-            raise SettingError("episodes are compared where actions can be counted; here they are numbers")
+            return {
+                "empty": "Episodes are compared where a person can play them; the actions of this task are numbers."
+            }
         with self.studio.session(body) as session:
-            bench = _bench(session)
+            bench = session.bench
+            if not bench.machine.holes:
+                return {
+                    "empty": "Answers tell what holes are worth, and this machine has none. Write one with holes in Edit."
+                }
             known = self._known.get(session.id)
         if known is None or known.machine != str(bench.machine):
-            known = self._draw(session.id, bench)
+            known = self._draw(session, bench).result()
         if known is None:
             return {"overtaken": True}
         episodes = self._episodes()
@@ -124,15 +131,16 @@ class ComparePart:
             write_preferences(self.path, changed)
             self.preferences = changed
         with self.studio.session(body) as session:
-            known, bench = self._known.get(session.id), _bench(session)
-        if known is not None and len(self.preferences.comparisons) - known.answers >= ANEW:
-            threading.Thread(target=self._draw_quietly, args=(session.id, bench), daemon=True).start()
+            known, bench = self._known.get(session.id), session.bench
+        behind = 0 if known is None else len(self.preferences.comparisons) - known.answers
+        if known is not None and known.machine == str(bench.machine) and behind >= ANEW:
+            self._draw(session, bench)  # nobody waits for it: the next pair is chosen by the draws there are
         return self._pair(body)
 
     # The posterior
 
-    def _draw(self, session: str, bench: Bench) -> Known | None:
-        """None if a newer question took its place."""
+    def _draw(self, session: Session, bench: Bench) -> Future[Known | None]:
+        """The same question, asked again while it is under way, is one. None if a newer one took its place."""
         with self._lock:
             asked_of = self.path if self.preferences.comparisons else None
         question = {
@@ -141,23 +149,30 @@ class ComparePart:
             "demos": self._edit.demo_files(),
             "preferences": None if asked_of is None else str(asked_of),
         }
-        answer = self.child.ask(session, question)
+        with self._lock:
+            under_way = self._drawing.get(session.id)
+            if under_way is None or under_way[0] != question:
+                under_way = self._drawing[session.id] = (question, self._pool.submit(self._ask, session, question))
+        return under_way[1]
+
+    def _ask(self, session: Session, question: Mapping[str, Any]) -> Known | None:
+        try:
+            answer = session.sampler.ask("draws", question)
+        finally:
+            with self._lock:
+                if self._drawing.get(session.id, (None,))[0] is question:
+                    del self._drawing[session.id]
+        before = self._known.get(session.id)
         if answer is None:
-            return self._known.get(session)
-        draws, before = np.array(answer["draws"]), self._known.get(session)
-        machine = str(bench.machine)
+            return before
+        draws, machine = np.array(answer["draws"]), question["posterior"]
         first = (
             before.first
             if before is not None and before.machine == machine
             else np.quantile(draws, (0.05, 0.95), axis=0)
         )
-        known = Known(machine, draws, answer["values"], answer["answers"], first)
-        self._known[session] = known
+        known = self._known[session.id] = Known(machine, draws, answer["values"], answer["answers"], first)
         return known
-
-    def _draw_quietly(self, session: str, bench: Bench) -> None:
-        with suppress(SrmError):  # then the next pair is chosen by the draws there are
-            self._draw(session, bench)
 
     def _weight(self, known: Known, totals: np.ndarray, episodes: Sequence[ListedEpisode]) -> np.ndarray:
         """How likely each draw [S] finds the answers that it has not read."""
@@ -187,12 +202,6 @@ class ComparePart:
         place = {_episode(episode): index for index, episode in enumerate(episodes)}
         pairs = ((pair.left, pair.right) for pair in self.preferences.comparisons)
         return [(place[left], place[right]) for left, right in pairs if left in place and right in place]
-
-
-def _bench(session: Session) -> Bench:
-    if session.bench is None or not session.bench.machine.holes:
-        raise SettingError("answers teach what holes are worth, and there is no machine with holes; write one in Edit")
-    return session.bench
 
 
 def _episode(episode: ListedEpisode) -> ActionsFromSeed:

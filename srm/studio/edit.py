@@ -26,7 +26,6 @@ from srm.machine.language.parse import library, library_text
 from srm.machine.language.source import read_source
 from srm.machine.model import Machine
 from srm.studio.bench import Bench
-from srm.studio.child import Child
 from srm.studio.episodes import DEMONSTRATED, ListedEpisode
 from srm.studio.paths import files, inside
 from srm.studio.security import numbers_of, text_of
@@ -42,7 +41,7 @@ class Edit:
 
     def __init__(self, studio: Studio, given: Path | None) -> None:
         """`given` is the file of demonstrations that the user names; those that ship unless given."""
-        self.studio, self.child, self._given = studio, Child(studio.named), given
+        self.studio, self._given = studio, given
         self._lock = threading.Lock()
         self._read: tuple[Machine, tuple[str, ...], Residual] | None = None  # the episodes that were read last
         studio.add(
@@ -53,8 +52,7 @@ class Edit:
                 "files": self._files,
                 "file": self._file,
                 "save": self._save,
-            },
-            self.child.close,
+            }
         )
 
     # Proofs
@@ -62,22 +60,21 @@ class Edit:
     def _check(self, body: Body) -> dict[str, Any]:
         """What `srm check` finds of the tab's machine: with its holes open, or (`concrete`) with the values they have here."""
         with self.studio.session(body) as session:
-            bench, owner = session.bench, session.id
-        if bench is None:
-            raise SettingError("there is no machine yet; write one")
+            bench = session.bench
         question = {
             "check": str(bench.machine),
             "constraint": "none" if bench.constraint is None else bench.constraint.name,
             "values": dict(bench.values) if body.get("concrete") and bench.machine.holes else None,
         }
-        answer = self.child.ask(f"{owner} {bool(body.get('concrete'))}", question)
+        kinds = ("values",) if body.get("concrete") else ("holes", "values")  # what values break is asked after
+        answer = session.prover.ask(kinds[0], question, *kinds[1:])
         return {"overtaken": True} if answer is None else answer
 
     def _propose(self, body: Body) -> dict[str, Any]:
         """The machine that the demonstrations suggest; nothing is changed."""
         with self.studio.session(body) as session:
-            owner = session.id
-        answer = self.child.ask(f"{owner} propose", {"propose": True, "demos": self.demo_files()})
+            prover = session.prover
+        answer = prover.ask("propose", {"propose": True, "demos": self.demo_files()})
         return {"overtaken": True} if answer is None else answer
 
     def demo_files(self) -> list[str]:
@@ -94,8 +91,6 @@ class Edit:
     def _pay(self, body: Body) -> dict[str, Any]:
         """All episodes under the tab's values, which may be changed by the same question."""
         with self.studio.session(body) as session:
-            if session.bench is None:
-                raise SettingError("there is no machine yet; write one")
             if "values" in body:
                 session.bench = session.bench.with_values(numbers_of(body, "values"))
             bench = session.bench
@@ -152,7 +147,7 @@ class Edit:
             bench = session.bench
         text = text_of(body, "text")
         if body.get("values"):
-            if bench is None or bench.text != text:
+            if bench.text != text:
                 raise SettingError("the text is no machine yet, so it has no values; mend it first")
             text = str(bench.concrete)
         if path.exists() and not body.get("over"):
@@ -166,8 +161,10 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     """Whether those who show how it is done earn more than all others."""
     shows = [row for row in rows if row["group"] in DEMONSTRATED]
     others = [row for row in rows if row["group"] not in DEMONSTRATED]
-    if not shows or not others:
-        return "There is nothing to compare: play, and keep one episode and set another aside."
+    if not shows:
+        return "There is no demonstration yet. Play one, and keep it."
+    if not others:
+        return "There is nothing to compare demonstrations with. Play an episode, and set it aside."
     best = max(others, key=lambda row: row["pay"])
     beaten = [row for row in shows if row["pay"] <= best["pay"]]
     if not beaten:

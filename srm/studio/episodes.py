@@ -28,9 +28,10 @@ from srm.runs.episodes import Episode, episode_json, moments_of
 from srm.seeding import stream
 from srm.studio.bench import Bench
 from srm.studio.play import Policy
-from srm.studio.store import KEPT, EpisodeStore, StoredEpisode, key_of, recorded
+from srm.studio.store import ASIDE, KEPT, EpisodeStore, StoredEpisode, key_of, recorded
 from srm.trajectory import Demonstrations, Trajectory
 
+RECORDED = (KEPT, ASIDE, "given", "others")
 DEMONSTRATED = ("given", KEPT)  # whose episodes show how it is done
 PLAYED = 10  # episodes of the policy, and at random
 MOST_RANDOM = 1000  # steps of one
@@ -114,8 +115,11 @@ class EpisodeLibrary:
     # What a page shows
 
     def rows(self) -> list[dict[str, Any]]:
-        """A line for each episode: length, return, events, and the note."""
-        return [self._row(episode) for episode in self]
+        """A line for each episode that somebody recorded, the newest of those played here first."""
+        groups = {group: [episode for episode in self if episode.group == group] for group in RECORDED}
+        return [
+            self._row(e) for group, listed in groups.items() for e in listed[:: -1 if group in (KEPT, ASIDE) else 1]
+        ]
 
     def _row(self, episode: ListedEpisode) -> dict[str, Any]:
         trajectory = episode.trajectory
@@ -138,10 +142,8 @@ class EpisodeLibrary:
             self._captions[episode.key] = [event.split(" (")[0] for step in steps for event in step]
         return self._captions[episode.key]
 
-    def record(self, key: str, bench: Bench | None) -> dict[str, Any]:
+    def record(self, key: str, bench: Bench) -> dict[str, Any]:
         """One episode as the replay takes it, paid by the machine of the tab."""
-        if bench is None:
-            raise SettingError("a replay shows what a machine pays; write one, or start with --machine")
         episode, machine = self.find(key), bench.concrete
         single = recorded(self.task, [StoredEpisode(key, episode.seed, episode.trajectory)])
         moments = moments_of(self.task, single, 0)

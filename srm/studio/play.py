@@ -7,7 +7,7 @@ the answer to the last one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class PlayedWorld:
 
     env: gymnasium.Env
     space: ObservationSpace
-    live: LiveTrace | None
+    live: LiveTrace
     observation: Observations
     pose: Numbers
     scene: Scene | None
@@ -57,15 +57,14 @@ class PlayedWorld:
             bool(truncated),
             numbers_of(info),
         )
-        if self.live is not None:
-            self.live.add(self.last)
+        self.live.add(self.last)
         self.scene = look(self.env)
 
     def copied(self) -> PlayedWorld:
         return PlayedWorld(
-            copy.deepcopy(self.env),
+            copy.deepcopy(self.env, _screens(self.env)),
             self.space,
-            None if self.live is None else self.live.fork(),
+            self.live.fork(),
             self.observation,
             self.pose,
             self.scene,
@@ -83,7 +82,7 @@ class EpisodePlay:
         self,
         task: Task,
         seed: int,
-        machine: Machine | None,
+        machine: Machine,
         event_reader: EventReader,
         values: Mapping[str, float],
         act: Act | None = None,
@@ -99,7 +98,7 @@ class EpisodePlay:
 
     def _begin(self) -> None:
         seen, _ = self._env.reset(seed=self.seed)
-        live = None if self._machine is None else LiveTrace(self._machine, self._event_reader, self._values)
+        live = LiveTrace(self._machine, self._event_reader, self._values)
         space = self._space
         self.world = PlayedWorld(self._env, space, live, space.read(seen), space.pose(seen), look(self._env))
         self._first = (self.world.observation, self.world.pose)
@@ -128,16 +127,23 @@ class EpisodePlay:
         if ready is not None:
             self.world = ready
         else:
-            self.world.step(chosen)
+            try:
+                self.world.step(chosen)
+            except SrmError:  # a word of the task that fails; the world went on, and goes back to where the page is
+                self._play_again(self.steps)
+                raise
         self._ahead = {}
         assert self.world.last is not None
         self.steps.append(self.world.last)
 
     def undo(self) -> None:
-        """One step back: all others are played again from the seed, and must look as they did."""
+        """One step back."""
         if not self.steps:
             raise SettingError("there is no step to take back")
-        earlier = self.steps[:-1]
+        self._play_again(self.steps[:-1])
+
+    def _play_again(self, earlier: Sequence[PlayedStep]) -> None:
+        """From the seed; each step must look as it did."""
         self._ahead, self._env = {}, self.world.env
         self._begin()
         for step in earlier:
@@ -149,13 +155,12 @@ class EpisodePlay:
                 )
             self.steps.append(self.world.last)
 
-    def repay(self, machine: Machine | None, values: Mapping[str, float]) -> None:
+    def repay(self, machine: Machine, values: Mapping[str, float]) -> None:
         """The same episode, followed by another machine, or under other values."""
         self._machine, self._values, self._ahead = machine, values, {}
-        self.world.live = None if machine is None else LiveTrace(machine, self._event_reader, values)
+        self.world.live = LiveTrace(machine, self._event_reader, values)
         for step in self.steps:
-            if self.world.live is not None:
-                self.world.live.add(step)
+            self.world.live.add(step)
 
     def _chosen(self) -> int:
         """What the policy does. It has seen the whole episode, whoever played it."""
@@ -170,21 +175,21 @@ class EpisodePlay:
 
     # What the page is sent
 
-    def moment(self) -> dict[str, Any]:
-        """The world as it stands, and what each action would lead to."""
+    def moment(self, ahead: bool = True) -> dict[str, Any]:
+        """The world as it stands, and what each action would lead to, unless a clock goes on before anybody chooses."""
         return {
             "at": self.at,
             "seed": self.seed,
             "over": self.over,
             **_moment_json(self.world),
-            "ahead": self._look_ahead(),
+            "ahead": self._look_ahead() if ahead else {},
         }
 
     def whole(self) -> dict[str, Any]:
         """The same with every step so far, for a page that knows nothing of the episode."""
         live = self.world.live
         steps = [_step_of(step, live, number) for number, step in enumerate(self.steps)]
-        return {**self.moment(), "steps": steps, "start": None if live is None else live.walk.machine.start}
+        return {**self.moment(), "steps": steps, "start": live.walk.machine.start}
 
     def _look_ahead(self) -> dict[int, dict[str, Any]]:
         if self.over or not self._can_copy:
@@ -218,25 +223,33 @@ class EpisodePlay:
         self.world.env.close()
 
 
+def _screens(env: gymnasium.Env) -> dict[int, Any]:
+    """What Gymnasium's environments draw on, as `deepcopy` takes what it is not to copy: it cannot, and every picture is drawn anew."""
+    return {id(part): part for part in vars(env.unwrapped).values() if type(part).__module__.startswith("pygame.")}
+
+
 def _moment_json(world: PlayedWorld) -> dict[str, Any]:
     live, last = world.live, world.last
     return {
         "scene": tell([world.scene]),
-        "node": None if live is None else live.walk.node,
-        "counters": {} if live is None else dict(live.walk.counts),
-        "paid": 0.0 if live is None else live.pay,
+        "node": live.walk.node,
+        "counters": dict(live.walk.counts),
+        "paid": live.pay,
         "step": None if last is None else _step_of(last, live, -1),
     }
 
 
-def _step_of(step: PlayedStep, live: LiveTrace | None, number: int) -> dict[str, Any]:
-    record: dict[str, Any] = {"action": step.action, "reward": step.reward, "terminated": step.terminated}
-    if live is not None:
-        traced = live.steps[number]
-        record |= {"trace": step_json(traced), "from": traced.node, "to": traced.target}
-        if traced.signals:
-            record["signals"] = dict(traced.signals)
-    return record
+def _step_of(step: PlayedStep, live: LiveTrace, number: int) -> dict[str, Any]:
+    traced = live.steps[number]
+    return {
+        "action": step.action,
+        "reward": step.reward,
+        "terminated": step.terminated,
+        "trace": step_json(traced),
+        "from": traced.node,
+        "to": traced.target,
+        "signals": dict(traced.signals),
+    }
 
 
 Policy = Callable[[int], Act]  # an actor for an episode of a seed

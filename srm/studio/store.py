@@ -106,15 +106,19 @@ class EpisodeStore:
     def close(self) -> None:
         os.close(self._own)
 
-    def add(self, shelf: str, seed: int, trajectory: Trajectory) -> StoredEpisode:
-        """The same episode twice is one."""
+    def add(self, shelf: str, *played: tuple[int, Trajectory]) -> list[StoredEpisode]:
+        """Seeds and what was played from them. The same episode twice is one."""
         with self._lock:
-            episode = StoredEpisode(key_of(seed, trajectory), seed, trajectory)
-            if self.find(episode.key) is None:
-                if len(self.shelves[shelf].episodes) >= MOST_EPISODES:
-                    raise SettingError(f"{self.shelves[shelf].path} has {MOST_EPISODES} episodes; play into another -o")
-                self._change(shelf, [*self.shelves[shelf].episodes, episode])
-            return episode
+            episodes = [StoredEpisode(key_of(seed, trajectory), seed, trajectory) for seed, trajectory in played]
+            new = {episode.key: episode for episode in episodes if self.find(episode.key) is None}
+            whole = [*self.shelves[shelf].episodes, *new.values()]
+            if len(whole) > MOST_EPISODES:
+                raise SettingError(
+                    f"{self.shelves[shelf].path} can have {MOST_EPISODES} episodes; play into another -o"
+                )
+            if new:
+                self._change(shelf, whole)
+            return episodes
 
     def move(self, key: str, shelf: str) -> None:
         with self._lock:
@@ -133,9 +137,9 @@ class EpisodeStore:
             self._at(key)
             if len(text) > LONGEST_NOTE:
                 raise SettingError(f"a note has at most {LONGEST_NOTE} letters")
-            notes = {**self.notes, key: text}
-            self.notes = {key: text for key, text in notes.items() if text}
-            write_whole(self._notes_path, (json.dumps(self.notes, indent=1, ensure_ascii=False) + "\n").encode())
+            notes = {other: note for other, note in {**self.notes, key: text}.items() if note}
+            write_whole(self._notes_path, (json.dumps(notes, indent=1, ensure_ascii=False) + "\n").encode())
+            self.notes = notes
 
     def find(self, key: str) -> tuple[str, StoredEpisode] | None:
         return next(((name, episode) for name, episode in self if episode.key == key), None)

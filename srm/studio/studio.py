@@ -19,11 +19,12 @@ from typing import Any
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
 from srm.domains.controls import Controls, action_names, controls_of
-from srm.errors import MachineError, SettingError, TaskError
+from srm.errors import MachineError, SettingError, SrmError, TaskError
 from srm.evaluate.success import solved
 from srm.report.html.numbers import counted
 from srm.seeding import stream
 from srm.studio.bench import Bench, places
+from srm.studio.child import Child
 from srm.studio.episodes import EpisodeLibrary
 from srm.studio.play import EpisodePlay
 from srm.studio.security import numbers_of, text_of, whole_of
@@ -41,23 +42,31 @@ class Session:
     """One tab."""
 
     id: str
-    bench: Bench | None
+    bench: Bench
+    prover: Child  # of its own, so that proofs which take long keep no other tab waiting
+    sampler: Child
     play: EpisodePlay | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def close(self) -> None:
+        self.prover.close()
+        self.sampler.close()
+        with self.lock:
+            if self.play is not None:
+                self.play.close()
 
 
 class Studio:
     """Answers what pages ask."""
 
     def __init__(
-        self, task: Task, named: str, folder: Path, text: str | None, library: EpisodeLibrary, infer: bool = True
+        self, task: Task, named: str, folder: Path, text: str, library: EpisodeLibrary, infer: bool = True
     ) -> None:
         """`infer`: pages ask what holes without a value are worth."""
         self.task, self.named, self.folder, self.library, self.infer = task, named, folder, library, infer
-        self._first = None if text is None else Bench.of(task, text, {})
+        self._first = Bench.of(task, text, {})
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
-        self._closing: list[Callable[[], None]] = []
         self._saved: list[Callable[[], list[str]]] = []
         self._seeds = stream(int.from_bytes(secrets.token_bytes(6), "big"), "episodes of a studio")
         env, self.unplayable = task.environment(task.env_id), ""
@@ -85,12 +94,10 @@ class Studio:
     def add(
         self,
         questions: Mapping[str, Question],
-        close: Callable[[], None] = lambda: None,
         saved: Callable[[], list[str]] = list,
     ) -> None:
         """Another part of the studio; `saved` are lines about what it leaves behind."""
         self.questions |= questions
-        self._closing.append(close)
         self._saved.append(saved)
 
     def saved(self) -> list[str]:
@@ -102,11 +109,8 @@ class Studio:
         return lines or ["no episode was played to its end, so none is saved"]
 
     def close(self) -> None:
-        for close in self._closing:
-            close()
         for session in self._sessions.values():
-            if session.play is not None:
-                session.play.close()
+            session.close()
         self.store.close()
 
     # Sessions
@@ -128,12 +132,11 @@ class Studio:
         with self._lock:
             session = self._sessions.get(text_of(body, "session", 100))
             if session is None:
-                session = Session(secrets.token_hex(8), self._first)
+                session = Session(secrets.token_hex(8), self._first, Child(self.named), Child(self.named))
                 self._sessions[session.id] = session
-            while len(self._sessions) > MOST_SESSIONS:
-                _, old = self._sessions.popitem(last=False)
-                if old.play is not None:
-                    old.play.close()
+            forgotten = [self._sessions.popitem(last=False)[1] for _ in range(len(self._sessions) - MOST_SESSIONS)]
+        for old in forgotten:
+            old.close()
         with session.lock:
             return {
                 "session": session.id,
@@ -149,7 +152,7 @@ class Studio:
                 "infer": self.infer,
                 "files": {"kept": self.store.shelves[KEPT].path.name, "folder": str(self.folder)},
                 "words": self._words(),
-                "machine": None if session.bench is None else session.bench.as_json(),
+                "machine": session.bench.as_json(),
                 "play": None if session.play is None else session.play.whole(),
             }
 
@@ -171,16 +174,14 @@ class Studio:
         """The text, the values or the constraint of this tab. A text that is no machine leaves the last one in place."""
         with self.session(body) as session:
             before = session.bench
-            text = text_of(body, "text") if "text" in body else None if before is None else before.text
-            if text is None:
-                raise SettingError("there is no machine yet; write one")
+            text = text_of(body, "text") if "text" in body else before.text
             constraint = text_of(body, "constraint", 100) if body.get("constraint") else None
-            if constraint is None and before is not None and before.constraint is not None:
+            if constraint is None and before.constraint is not None:
                 constraint = before.constraint.name
             try:
                 bench = before
-                if bench is None or text != bench.text or body.get("constraint"):
-                    bench = Bench.of(self.task, text, {} if before is None else before.values, constraint)
+                if text != bench.text or body.get("constraint"):
+                    bench = Bench.of(self.task, text, before.values, constraint)
             except MachineError as error:
                 return {"errors": places(error)}
             if "values" in body:
@@ -205,9 +206,9 @@ class Studio:
             session.play = EpisodePlay(
                 self.task,
                 seed,
-                None if bench is None else bench.concrete,
+                bench.concrete,
                 self.task.event_reader(),
-                {} if bench is None else bench.values,
+                bench.values,
                 None if policy is None else policy(seed),
             )
             return session.play.whole()
@@ -219,11 +220,10 @@ class Studio:
             action = None if body.get("action") is None else whole_of(body, "action")
             playing.step(action)
             if not playing.over:
-                return playing.moment()
+                return playing.moment(body.get("ahead") is not False)
             trajectory = playing.trajectory()
-            machine = None if session.bench is None else session.bench.concrete
-            shelf = KEPT if solved(self.task, trajectory, machine) else ASIDE
-            playing.stored = self.store.add(shelf, playing.seed, trajectory).key
+            shelf = KEPT if solved(self.task, trajectory, session.bench.concrete) else ASIDE
+            playing.stored = self.store.add(shelf, (playing.seed, trajectory))[0].key
             return {**playing.moment(), "stored": {"key": playing.stored, "shelf": shelf}}
 
     def _undo(self, body: Body) -> dict[str, Any]:
@@ -275,9 +275,11 @@ class Studio:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "upload.npz"
             path.write_bytes(content)
-            recorded = demos.load(path, self.task)
+            try:
+                recorded = demos.load(path, self.task)
+            except SrmError as error:  # in which the file has a name that nobody gave it
+                raise SettingError(str(error).replace(str(path), "this file")) from None
         if recorded.env_id != self.task.env_id:
             raise SettingError(f"these episodes are of {recorded.env_id}, and {self.task.env_id} is played here")
-        for seed, trajectory in zip(recorded.seeds, recorded.trajectories, strict=True):
-            self.store.add(KEPT, seed, trajectory)
+        self.store.add(KEPT, *zip(recorded.seeds, recorded.trajectories, strict=True))
         return {"count": len(recorded)}

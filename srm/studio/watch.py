@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from srm.errors import RunError, SettingError, SrmError
-from srm.files import read_whole, refuse_link_outside, write_whole
+from srm.files import appending, read_whole, refuse_link_outside, write_whole
 from srm.machine.drawing.draw import svg
 from srm.machine.language.parse import load
 from srm.report.run.learning import sampled
@@ -196,7 +196,7 @@ class Watch:
         seed = whole_of(body, "seed")
         with self.studio.session(body) as session:
             bench = session.bench
-        if bench is None or not bench.machine.holes:
+        if not bench.machine.holes:
             raise SettingError("there is no machine with holes; write one in Edit")
         with self._lock:
             self._refuse_many()
@@ -233,7 +233,7 @@ class Watch:
 
     def _launch(self, folder: Path, arguments: list[str]) -> str:
         output = folder.with_name(f"{folder.name}.txt")
-        with output.open("ab") as file:
+        with appending(output) as file:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "srm", *arguments],
                 cwd=self.studio.folder,

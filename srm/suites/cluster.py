@@ -148,7 +148,8 @@ class TrialCallback(tune.Callback):
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         run = trial.config[RUN]
         run.log.parent.mkdir(parents=True, exist_ok=True)
-        run.log.touch()
+        with appending(run.log):
+            pass
         self.begun.add(run)
 
     def on_checkpoint(self, iteration: int, trials: list[Any], trial: Any, checkpoint: Any, **info: Any) -> None:
@@ -200,7 +201,7 @@ class Desk:
     def files(self, run: SuiteRun) -> dict[Path, bytes]:
         """What its command names, and what it has saved so far."""
         os.chdir(self._base)
-        saved = [path for path in [*run.folder.rglob("*"), run.log] if path.is_file()]
+        saved = [path for path in [*run.folder.rglob("*"), run.log] if path.is_file() and not path.is_symlink()]
         named = [path for word in run.words for path in files_named(Path(word))]
         return {path: read_whole(path, MOST_WEIGHTS) for path in (*named, *saved)}
 

@@ -179,9 +179,11 @@ def _propose() -> dict[str, str]:
         "obstructedmaze": (MAZE_MACHINE, f"{MAZE} --frames 12000000 --stop-at 0.85"),
     }
     others = {
-        "unlockpickup": "--frames 2000000 --stop-at 0.9",
+        # with 0.01 the policy of seed 106 never went through the door it had unlocked
+        "unlockpickup": f"{MAZE} --frames 2000000 --stop-at 0.9",
         "blockedunlockpickup": "--frames 4000000 --stop-at 0.9",
-        "lockedroom": "--frames 4000000 --stop-at 0.75",
+        # the mission names the room of the key, and no policy reads it; whoever opens the nearest door first gets 0.77
+        "lockedroom": f"{MAZE} --frames 4000000 --stop-at 0.6",
     }
     larger = {
         "DoorKey-16x16": ("doorkey", "--frames 3000000 --stop-at 0.9"),

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from srm.errors import RunError, one_line
+from srm.errors import RunError, one_line, tamed
 from srm.files import opened
 from srm.runs.folder import CONFIG, LEARNT, LOG, SUMMARY, as_json, checkpoints, refuse_kept, write_bytes
 from srm.runs.log import last_row
@@ -108,7 +108,7 @@ def last_line(run: SuiteRun) -> str:
     except (OSError, ValueError):
         lines = []
     printed = [line.strip() for line in lines if line.strip() and not line.startswith("$ ")]
-    return printed[-1] if printed else "it printed nothing"
+    return str(tamed(printed[-1])) if printed else "it printed nothing"
 
 
 @contextmanager
@@ -123,6 +123,8 @@ def claimed(suite: Suite, out: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise RunError(f"{out} is being written by another `srm suite`") from None
+        for name in suite.curves:
+            _refuse_links(out / name)
         for folder in (folder for name in suite.curves for folder in (out / name).glob("seed*/")):
             if not (folder / SUMMARY).exists():
                 refuse_kept(folder)
@@ -132,6 +134,13 @@ def claimed(suite: Suite, out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _refuse_links(curve: Path) -> None:
+    """A run would be written, or begun anew, wherever a link leads."""
+    for path in (curve, *curve.glob("seed*")):
+        if path.is_symlink():
+            raise RunError(f"{path} is a link, and a suite is written in its own folder; put the folder itself there")
 
 
 def _refuse_others(suite: Suite, out: Path) -> dict[str, str]:

@@ -24,12 +24,15 @@ from typing import Any
 
 from srm.domains.tasks import find_task
 from srm.errors import RunError, SrmError, near
-from srm.files import MOST_JSON, read_whole
+from srm.files import read_whole
 from srm.settings import whole
 
 VERBS = ("train", "learn")
 LEARNT = "learnt:"
 OF_ANOTHER = ("--reward", "--from-run")  # what may be another curve's
+MOST_BYTES = 1 << 20  # of a file, which is read in about a second
+MOST_DOTS = 200  # of a line: tomllib takes minutes for a key of a hundred thousand parts
+MOST_CURVES, MOST_SEEDS = 1000, 10_000
 GIVEN = ("--seed", "-o", "--out", "--resume", "--task")  # by the suite
 
 
@@ -43,13 +46,15 @@ class CurveCommand:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]*", self.name):
             raise RunError(f"curve {self.name!r}: a name is letters, digits, - _ and +, since a folder is called so")
+        if not " ".join(self.words).isprintable():
+            raise RunError(f"curve {self.name}: its command has signs that cannot be printed; write it in one line")
         if not self.words or self.verb not in VERBS:
             hint = near(self.words[0], VERBS) if self.words else ""
             raise RunError(f"{self}: a command begins with {' or '.join(VERBS)}{hint}")
         if len(self.words) < 2 or self.task.startswith("-"):
             raise RunError(f"{self}: name the task after {self.verb} (`srm tasks` lists them)")
         for word in self.words:
-            if word in GIVEN:
+            if word in GIVEN or word.startswith("-o"):  # -oDIR is one word
                 raise RunError(f"{self}: leave {word} out; the suite gives it to each run")
         try:
             whole(self.value("--frames", "0"))
@@ -134,6 +139,12 @@ class Suite:
             raise RunError(f"suite {self.name}: seeds = {self.seeds}, and at least one is needed")
         if self.first_seed < 0:
             raise RunError(f"suite {self.name}: first_seed = {self.first_seed}, and it must be 0 or more")
+        if self.seeds > MOST_SEEDS or self.first_seed >= 1 << 62 or len(self.curves) > MOST_CURVES:
+            raise RunError(
+                f"suite {self.name}: at most {MOST_CURVES:,} curves and {MOST_SEEDS:,} seeds, of 62 bits; ask for fewer"
+            )
+        if not self.title.isprintable():
+            raise RunError(f"suite {self.name}: its title has signs that cannot be printed; write it in one line")
         if not self.curves:
             raise RunError(f'suite {self.name} has no curves; write NAME = "train TASK ..." under [curves]')
         for curve in self.curves.values():
@@ -173,7 +184,10 @@ class Suite:
 
 def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
-        content = tomllib.loads(read_whole(path, MOST_JSON).decode())
+        text = read_whole(path, MOST_BYTES).decode()
+        if max(line.count(".") for line in text.split("\n")) > MOST_DOTS:
+            raise ValueError(f"a line has more than {MOST_DOTS} dots")
+        content = tomllib.loads(text)
     except FileNotFoundError:
         raise RunError(f"{path} does not exist") from None
     except OSError as problem:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from srm.cli import main
+from srm.cli.boards import Boards
+from srm.errors import RunError
 
 PLAY = ["DoorKey-5x5", "--frames", "3000", "--ppo.num-envs", "8", "--ppo.num-steps", "64"]
 TRAIN = ["train", *PLAY, "--reward", "doorkey_handset"]
@@ -60,6 +62,15 @@ def test_tensorboard_gets_the_rule_rates_of_learn_too(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
     assert {"rule.before_unlocking.unlock_door.rate", "hole.goal", "entropy"} <= {*events.Tags()["scalars"]}
+
+
+@pytest.mark.parametrize("board", ["tensorboard", "wandb"])
+def test_boards_that_lie_elsewhere_are_not_written(board: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / board).symlink_to(tmp_path / "mine")
+    with pytest.raises(RunError, match=f"{board} is a link"), Boards(**{board: True}).open(tmp_path / "run"):
+        pass
+    assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.parametrize("words", [TRAIN, LEARN], ids=["train", "learn"])

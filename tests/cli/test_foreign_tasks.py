@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 import srm
 from srm.cli import main
+from srm.domains import demonstrations as demos
+from srm.domains.envs import make_environment, make_envs
+from srm.domains.tasks import find_task, task_in_file
 from srm.errors import TaskError
 from srm.runs.policy import read_policy
 from tests.cli.test_train import SMALL
@@ -120,3 +125,40 @@ def test_the_task_of_a_folder_that_ships_needs_no_naming_and_takes_no_other(fini
 def finished_again(tmp_path: Path) -> Path:
     assert main(["train", "DoorKey-5x5", "--frames", "64", "-o", str(tmp_path / "run"), *SMALL]) == 0
     return tmp_path / "run"
+
+
+def test_a_task_of_two_lines_is_refused_in_one(tmp_path: Path) -> None:
+    for name in ("a\nb", "a\n:b", "\x1b[2J.srm"):
+        with pytest.raises(TaskError, match="which is no name") as refused:
+            task_in_file(name, tmp_path)
+        assert str(refused.value).isprintable()
+
+
+def test_an_environment_that_a_file_names_is_looked_up_and_no_module_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hostile", raising=False)
+    Path("hostile.py").write_text('from pathlib import Path\nPath("ran").touch()\n')
+    shown = replace(demos.load(demos.shipped(find_task("doorkey"))), task="mine", env_id="hostile:E-v0")
+    demos.save(shown, Path("shown.npz"))
+    Path("m.srm").write_text('machine m\nwords info "hostile:E-v0"\n    x\nstart s\n    always // x\n')
+    Path("a.jsonl").write_text('{"format": "srm-preferences 1", "task": "doorkey", "env_id": "hostile:E-v0"}\n')
+    for words in (
+        ["propose", "--words", "minigrid", "--demos", "shown.npz"],
+        ["demo", "show", "shown.npz"],
+        ["audit", "shown.npz"],
+        ["learn", "m.srm"],
+        ["words", "m.srm"],
+        ["infer", "doorkey", "--preferences", "a.jsonl", "-o", "out"],
+    ):
+        assert main(words) == 2, words
+        assert capsys.readouterr().err
+    for make in (lambda: make_environment("hostile:E-v0"), lambda: make_envs("hostile:E-v0", 1, 0, "gymnasium")):
+        with pytest.raises(TaskError, match="Gymnasium has no environment hostile:E-v0"):
+            make()
+    assert not Path("ran").exists()
+    with pytest.raises(gymnasium.error.Error):
+        gymnasium.make("hostile:E-v0")
+    assert Path("ran").exists()  # as it would have been

@@ -385,4 +385,4 @@ def test_many_short_episodes_beside_a_long_one_are_not_laid_side_by_side(file: P
         arrays["observations"] = np.zeros((long + short + count, 7, 7, 3), np.uint8)
         arrays["poses"] = np.zeros((long + short + count, 3), np.int16)
 
-    assert "laid side by side, take more than 1024 MB" in refusal(broken(file, stretch, mend_digest=True))
+    assert "laid side by side, take more than 512 MB" in refusal(broken(file, stretch, mend_digest=True))

@@ -98,3 +98,19 @@ def test_a_lander_either_lands_or_crashes_at_the_end(name: str) -> None:
         ]
         assert last == [event] * 3
     env.close()
+
+
+@pytest.mark.parametrize("name", ["lander", "lander_continuous"])
+def test_the_words_of_the_lander_are_the_terms_of_gymnasiums_reward(name: str) -> None:
+    """Where nothing is so far, fast or leaning that it counts no more."""
+    task = task_named(name)
+    demos = record(task, 1, seed=0).as_rollout()
+    index = task.vocabulary.signal_index
+    signals = task.event_reader().read(demos).signals
+    weights = {"change_distance": -100, "change_speed": -100, "change_tilt": -100, "change_legs": 10, "fuel": -0.3}
+    paid = sum(weight * signals[..., index[term]] for term, weight in weights.items())
+    most = {"distance": 1.5, "speed": 1.5, "tilt": 1}
+    counted = np.all([signals[..., index[term]] < bound for term, bound in most.items()], axis=0)
+    compared = counted[1:-1] & counted[:-2]  # a change needs the step before; landing itself pays 100
+    assert compared.sum() > 50
+    np.testing.assert_allclose(paid[1:-1][compared], demos.task_reward[1:-1][compared], atol=0.01)

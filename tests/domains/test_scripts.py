@@ -15,7 +15,7 @@ import srm
 from srm.cli import main
 from srm.domains.base import Task
 from srm.domains.record import record
-from srm.domains.scripts import import_script
+from srm.domains.scripts import MOST_ACTIONS, import_script
 from srm.domains.tasks import find_task
 
 
@@ -105,6 +105,12 @@ def test_what_does_not_fit_is_one_line(tmp_path: Path, corridor: Task, content: 
 def test_a_table_that_does_not_fit_is_one_line(tmp_path: Path, corridor: Task, content: str, message: str) -> None:
     with pytest.raises(srm.DemonstrationError, match=message):
         import_script(written(tmp_path / "x.csv", content), corridor)
+
+
+def test_more_rows_than_may_be_played_are_not_read(tmp_path: Path, corridor: Task) -> None:
+    path = written(tmp_path / "x.csv", "seed,action\n" + "0,1\n" * (MOST_ACTIONS + 1))
+    with pytest.raises(srm.DemonstrationError, match="it has more than 1,000,000 rows"):
+        import_script(path, corridor)
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ from srm.domains.demonstrations import load, save
 from srm.domains.info import task_of
 from srm.domains.record import record
 from srm.domains.tasks import find_task, task_in_file
-from srm.domains.terms import commented, from_terms, longest_episode
+from srm.domains.terms import (
+    commented,
+    from_terms,
+    longest_episode,
+    random_rollout,
+    signal_terms,
+    summarise_terms,
+)
 from srm.errors import SettingError, SrmError, TaskError, TrajectoryError
 from srm.machine.holes import Space
 from srm.machine.language.parse import parse
@@ -72,6 +80,15 @@ def test_signals_of_a_task_are_terms_too() -> None:
     effort = machine.holes[0].space
     assert effort is not None
     assert 2 <= effort.high <= 10  # a typical step pays up to 5
+
+
+def test_a_reward_that_play_never_met_is_no_sum_of_terms() -> None:
+    """Weights of 0 fit it, and say nothing: `srm audit` must not call the terms the reward."""
+    rollout = random_rollout(TASK, seed=0, frames=500)
+    unpaid = replace(rollout, task_reward=np.zeros_like(rollout.task_reward))
+    play = summarise_terms("Runner-v0", unpaid, signal_terms(TASK, unpaid, ("forward", "effort")))
+    assert [term.weight for term in play.terms] == [None, None]
+    assert not play.is_sum
 
 
 def test_a_term_that_some_steps_lack_is_0_there() -> None:

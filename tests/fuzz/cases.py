@@ -176,7 +176,7 @@ def _played(folder: Path) -> None:
 
 
 def _keep(folder: Path) -> None:
-    keep(find_runs([folder]), folder.with_name("kept"))
+    keep([folder], folder.with_name("kept"))
 
 
 _RUN = ("*.json", "log.csv", "*.srm", "*.npz", "*.safetensors")

@@ -124,6 +124,13 @@ def test_learners_that_cannot_say_so(learner: Any, problem: str) -> None:
         replace(SMALL, learner=learner).make(envs_of("vector", "box"), seed=0)
 
 
+def test_pay_is_scaled_by_ppo_alone() -> None:
+    config = LearnerConfig(learner="agac")
+    assert config.settle(envs_of("vector", "discrete")).ppo.scale_pay is False
+    with pytest.raises(SrmError, match=r"--ppo.scale-pay would change nothing: it needs --learner ppo"):
+        replace(config, ppo=PpoConfig(scale_pay=True)).refuse_idle_parts()
+
+
 def test_defaults_follow_from_the_kind_of_task_and_flags_override_them() -> None:
     def settled(observations: str, actions: str, **ppo: Any) -> LearnerConfig:
         return LearnerConfig(ppo=PpoConfig(**ppo)).settle(envs_of(observations, actions))

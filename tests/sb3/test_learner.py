@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,22 @@ def test_what_is_no_learner_is_refused() -> None:
             refuse_unfit_policy(policy, False)
     with pytest.raises(SettingError, match="is not JSON"):
         Sb3Config(arguments="{")
+    for arguments, words in (
+        ({"tensorboard_log": "elsewhere"}, "tensorboard_log cannot be given"),
+        ({"policy_kwargs": {"features_extractor_class": "os.system"}}, "policy_kwargs.features_extractor_class cannot"),
+        ({"policy_kwargs": {"net_arch": [10**9]}}, "net_arch is .*of widths from 1 to 16,384"),
+        ({"policy_kwargs": 5}, "policy_kwargs is 5: give names and values"),
+        ({"gamma": "x"}, "gamma is x: give a number from 0 to 1"),
+        ({"n_epochs": True}, "n_epochs is True: give a whole number"),
+        ({"policy": "CnnPolicy"}, 'policy is CnnPolicy: give "MlpPolicy"'),
+        ({"_init_setup_model": False}, "_init_setup_model cannot be given"),
+        ({"\x1b[2J": 1}, r"x1b\[2J cannot be given"),
+    ):
+        with pytest.raises(SettingError, match=words) as refused:
+            Sb3Config(arguments=json.dumps(arguments))
+        assert str(refused.value).isprintable()
+    kept = {"learning_rate": 1e-3, "ent_coef": "auto", "target_kl": None, "policy_kwargs": {"net_arch": {"pi": [8]}}}
+    assert Sb3Config(arguments=json.dumps(kept)).given_arguments() == kept
     with pytest.raises(RunError, match="does not take these environments or arguments"):
         learner("CartPole-v1", "SAC", {})
     for argument in ("tensorboard_log", "_init_setup_model"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from srm.domains.preferences import read_preferences
 from srm.domains.tasks import find_task
-from srm.studio import compare
+from srm.studio.child import Child
 from tests.studio.serving import Served, opened
 
 TASK = find_task("DoorKey-5x5")
@@ -23,7 +24,7 @@ def quick(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """Draws that need no sampler; the real one has a test of its own."""
     rng, questions = np.random.default_rng(0), []
 
-    def ask(_: Any, owner: str, question: dict[str, Any]) -> dict[str, Any]:
+    def ask(_: Any, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
         if "check" in question:
             return {"findings": []}
         questions.append(question)
@@ -32,7 +33,7 @@ def quick(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
             count = len(read_preferences(Path(question["preferences"]), TASK).comparisons)
         return {"draws": rng.normal(size=(200, 5)).tolist(), "values": {"goal": 0.7}, "answers": count}
 
-    monkeypatch.setattr(compare.Child, "ask", ask)
+    monkeypatch.setattr(Child, "ask", ask)
     served.questions = questions  # type: ignore[attr-defined]
     return served
 
@@ -105,6 +106,27 @@ def test_holes_without_a_value_get_the_one_that_demonstrations_suggest(browser: 
         else:
             raise AssertionError("the value stays as it was")
         assert look.complaints == []
+
+
+def test_a_question_that_is_under_way_is_not_asked_twice(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, questions = threading.Event(), threading.Event(), []
+
+    def ask(_: Any, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
+        questions.append(question)
+        begun.set()
+        go_on.wait(60)
+        return {"draws": np.zeros((3, 5)).tolist(), "values": {"goal": 0.7}, "answers": 0}
+
+    monkeypatch.setattr(Child, "ask", ask)
+    served.ask("open", session="")
+    session, bench = next(iter(served.studio._sessions.values())), served.studio._first
+    part = served.studio.questions["pair"].__self__  # type: ignore[attr-defined]
+    first = part._draw(session, bench)
+    assert begun.wait(60)
+    second = part._draw(session, bench)
+    go_on.set()
+    assert first.result() is second.result()
+    assert len(questions) == 1
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import threading
 import time
 from pathlib import Path
@@ -12,16 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srm.evaluate.payer import read_rollout
 from srm.evaluate.trace import trace
-from srm.machine.language.parse import load
+from srm.machine.language.parse import library_text, load, parse
+from srm.studio import child as child_part
+from srm.studio import edit as edit_part
 from srm.studio.bench import Bench
 from srm.studio.child import Child
 from srm.studio.edit import Edit, verdict
-from srm.studio.store import ASIDE
-from srm.trajectory import Trajectory
 from tests.report.look import Look
 from tests.studio.numbers import MACHINE
-from tests.studio.serving import Served, serving
+from tests.studio.serving import Served, opened, serving
 
 CHECKED = "#edit-proofs:has-text('notes')"
 
@@ -132,6 +132,37 @@ def test_a_machine_of_the_library_is_opened(edit: Look) -> None:
     assert "before_finding_key" in edit.page.input_value("#editor textarea")
 
 
+def test_a_machine_is_proposed_and_taken_back(browser: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(_: Child, kind: str, question: dict[str, Any], *ends: str) -> dict[str, Any]:
+        proposal = {
+            "text": library_text("doorkey_handset"),
+            "explanation": "it pays what was done",
+            "summary": "2 nodes",
+        }
+        return proposal if kind == "propose" else {"findings": []}
+
+    monkeypatch.setattr(Child, "ask", ask)
+    with opened(browser, served.address) as look:
+        look.page.click("#tab-edit")
+        before = look.page.input_value("#editor textarea")
+        look.page.click("#edit-propose")
+        look.page.wait_for_selector("#edit-drawing svg[data-machine=doorkey_handset]")
+        look.page.click("#edit-why summary")
+        assert look.text("#edit-explanation") == "it pays what was done"
+        assert look.page.input_value("#edit-name") == "proposed.srm"
+        look.page.focus("#editor textarea")
+        look.page.keyboard.press("Control+z")
+        look.page.wait_for_selector("#edit-drawing svg[data-machine=doorkey]")
+        assert look.page.input_value("#editor textarea") == before
+
+
+@pytest.mark.slow
+def test_what_is_proposed_is_a_machine_for_the_task(served: Served) -> None:
+    proposal = served.ask("propose")
+    assert parse(proposal["text"], {"minigrid": served.studio.task.vocabulary}).rules
+    assert proposal["summary"]
+
+
 def part(served: Served) -> Edit:
     return served.studio.questions["pay"].__self__  # type: ignore[attr-defined]
 
@@ -144,29 +175,13 @@ def test_every_episode_is_paid_what_its_trace_says(served: Served) -> None:
     assert part(served).totals(bench, episodes) == pytest.approx(np.array(truth))
 
 
-def test_a_hundred_episodes_are_paid_anew_within_50_ms(served: Served) -> None:
-    rng = np.random.default_rng(0)
-    env = served.studio.task.environment(served.studio.task.env_id)
-    from srm.domains.record import play
-
-    for seed in range(100 - len(served.studio.library.with_play())):
-        played: Trajectory = play(env, lambda _: int(rng.integers(6)), seed, most=100)
-        served.studio.store.shelves[ASIDE].episodes.append(_stored(seed, played))
-    session = served.ask("open", session="")["session"]
-    times = []
-    for step in range(12):
-        begin = time.perf_counter()
-        answer = served.studio.questions["pay"]({"session": session, "values": {"goal": step / 10}})
-        times.append(1000 * (time.perf_counter() - begin))
-    print(f"100 episodes paid anew: median {statistics.median(times):.1f} ms, the first {times[0]:.0f} ms")
-    assert len(answer["episodes"]) == 100
-    assert statistics.median(times) < 50
-
-
-def _stored(seed: int, trajectory: Trajectory):
-    from srm.studio.store import StoredEpisode, key_of
-
-    return StoredEpisode(key_of(seed, trajectory), seed, trajectory)
+def test_episodes_are_read_once_however_often_they_are_paid(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How fast that makes a slider: `python -m tests.studio.latency`."""
+    readings = []
+    monkeypatch.setattr(edit_part, "read_rollout", lambda *given: readings.append(given) or read_rollout(*given))
+    pays = [served.ask("pay", values={"goal": goal})["episodes"] for goal in (0.0, 1.0, 2.0)]
+    assert len(readings) == 1
+    assert len({str(rows) for rows in pays}) == 3
 
 
 def test_the_verdict_names_who_earns_what_it_should_not() -> None:
@@ -201,6 +216,28 @@ def test_a_check_that_is_overtaken_gives_way(served: Served) -> None:
     assert answers[3] is not None
     assert len(answers[3]["findings"]) > 3
     assert [answers[number] for number in (1, 2)] == [None, None]
+
+
+def test_a_check_of_values_gives_way_to_one_of_another_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, answers = threading.Event(), {}
+
+    def never(process: Any, question: Any) -> Any:
+        begun.set()
+        if question == {"check": "old"}:
+            process.wait()  # as long as it is let
+            return None
+        return {"findings": []}
+
+    monkeypatch.setattr(child_part, "_exchange", never)
+    monkeypatch.setattr(child_part, "GRACE", 0.0)
+    child = Child("doorkey")
+    old = threading.Thread(target=lambda: answers.update(old=child.ask("values", {"check": "old"})))
+    old.start()
+    assert begun.wait(60)
+    assert child.ask("holes", {"check": "new"}, "values") == {"findings": []}
+    old.join(60)
+    child.close()
+    assert answers == {"old": None}
 
 
 def test_what_is_no_machine_is_answered_with_its_places(served: Served) -> None:

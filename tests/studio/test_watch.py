@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from srm.report.run.summary import read_summary
 from srm.runs.folder import read_config
 from tests.report.sample import write_run
-from tests.studio.serving import Served, opened
+from tests.studio.serving import Served, opened, serving
 
 
 def test_a_run_is_started_and_seen_to_end(browser: Any, served: Served, tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_a_run_is_started_and_seen_to_end(browser: Any, served: Served, tmp_path
         look.page.wait_for_selector("#run-rows:has-text('No run yet')")
         look.page.click("#run-start")
         look.page.wait_for_selector("#run-rows tr[data-state=running]")
-        look.page.wait_for_selector("#run-rows tr[data-state=finished]", timeout=90_000)
+        look.page.wait_for_selector("#run-rows tr[data-state=finished]", timeout=300_000)
         look.page.wait_for_selector("#run-known .track")
         assert look.page.locator("#run-known .slider").count() == 5
         look.page.click("#run-edit")
@@ -44,13 +45,13 @@ def test_a_run_is_stopped_resumed_and_replayed(browser: Any, served: Served, tmp
         page.select_option("#run-verb", "learn")
         page.fill("#run-frames", "40000")
         page.click("#run-start")
-        page.wait_for_selector("#run-curves svg", timeout=90_000)
+        page.wait_for_selector("#run-curves svg", timeout=300_000)
         page.click("#run-rows button:has-text('stop')")
-        page.wait_for_selector("#run-rows tr[data-state=stopped]", timeout=60_000)
+        page.wait_for_selector("#run-rows tr[data-state=stopped]", timeout=300_000)
         assert not (folder / "summary.json").exists()
         page.click("#run-rows button:has-text('resume')")
-        page.wait_for_selector("#run-rows tr[data-state=running]", timeout=60_000)
-        page.wait_for_selector("#run-rows tr[data-state=finished]", timeout=180_000)
+        page.wait_for_selector("#run-rows tr[data-state=running]", timeout=300_000)
+        page.wait_for_selector("#run-rows tr[data-state=finished]", timeout=300_000)
         page.wait_for_selector("#run-replay:not([hidden])")
         page.click("#run-replay")
         page.wait_for_selector("#replay[open] #env")
@@ -114,6 +115,29 @@ def test_runs_are_not_begun_outside(served: Served, tmp_path: Path) -> None:
     assert served.ask("runs")["runs"] == []
     assert list(outside.iterdir()) == []
     outside.rmdir()
+
+
+def test_what_a_run_prints_is_added_to_no_link(served: Served, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    watch: Any = served.studio.questions["run.start"]
+    Path("runs").mkdir()
+    os.symlink(precious, "runs/next.txt")
+    with pytest.raises(OSError, match="symbolic"):
+        watch.__self__._launch(watch.__self__.home / "next", ["--version"])
+    assert precious.read_text() == "mine"
+
+
+def test_a_run_goes_on_when_the_studio_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(task="DoorKey-5x5") as served:
+        name = served.ask("run.start", verb="learn", seed=0, frames=10**7)["name"]
+        process = served.studio.questions["runs"].__self__._started[name].process  # type: ignore[attr-defined]
+        assert f"{name}: goes on by itself" in served.studio.saved()
+    assert process.poll() is None
+    assert os.getsid(process.pid) == process.pid  # so that neither Ctrl-C nor a closed terminal reaches it
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def test_a_run_that_cannot_begin_says_why(served: Served) -> None:

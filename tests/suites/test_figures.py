@@ -112,6 +112,12 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("title = ", "own.toml is not TOML: Invalid value"),
+        ("title = '" + "x" * (1 << 20) + "'", "own.toml is not TOML: it is longer than 1 MB"),
+        ('title = "\\u001b[2J"\n[curves]\na = "train doorkey"', "its title has signs that cannot be printed"),
+        ('[curves]\na = "train doorkey --reward \\u001b[2J"', "curve a: its command has signs that cannot be printed"),
+        ("a" + ".a" * 500_000 + " = 1", "own.toml is not TOML: a line has more than 200 dots"),
+        ("seeds = 1000000000\n[curves]\na = 'train doorkey'", "at most 1,000 curves and 10,000 seeds"),
+        (f"first_seed = 1{'0' * 400}\n[curves]\na = 'train doorkey'", "at most 1,000 curves and 10,000 seeds"),
         ("", "has no curves"),
         ("seed = 3\n[curves]\na = 'train doorkey'", "seed is not known here.*did you mean seeds"),
         ("seeds = '3'\n[curves]\na = 'train doorkey'", "seeds = '3': a number is needed"),
@@ -125,6 +131,7 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
         ("[curves]\na = 'train doorkey --seed 3'", "leave --seed out"),
         ("[curves]\na = 'learn doorkey -o x'", "leave -o out"),
         ("[curves]\na = 'learn doorkey --out=x'", "leave --out out"),
+        ("[curves]\na = 'learn doorkey -o../x'", r"leave -o\.\./x out"),
         ("[curves]\na = 'train doorkey --frames many'", "--frames: many is no number"),
         ('[curves]\na = "train \'doorkey"', "No closing quotation"),
         ("[curves]\na = 'train doorkey --reward learnt:b'", "there is no curve b"),
@@ -138,6 +145,7 @@ def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
             "--reward and --from-run must name the same curve",
         ),
     ],
+    ids=lambda value: value[:40],
 )
 def test_a_wrong_file_is_refused_with_the_place_and_the_remedy(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(RunError, match=problem) as refused:

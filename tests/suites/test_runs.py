@@ -15,7 +15,7 @@ import pytest
 from srm.errors import RunError
 from srm.runs.folder import RunWriter
 from srm.suites.local import start_process
-from srm.suites.runs import Reached, SuiteRun, claimed, command_of, reached, runs_of
+from srm.suites.runs import Reached, SuiteRun, claimed, command_of, last_line, reached, runs_of
 from srm.suites.scheduler import RunProgress, schedule
 from srm.suites.suite import Suite, curve
 
@@ -222,6 +222,25 @@ def test_a_folder_keeps_to_its_commands_and_to_one_suite_at_a_time(tmp_path: Pat
     RunWriter.create(tmp_path / "run", {}).close()
     with pytest.raises(RunError, match="is a single run; give the suite another -o"), claimed(first, tmp_path / "run"):
         pass
+
+
+@pytest.mark.parametrize("place", ["a", "a/seed0"])
+def test_a_run_that_is_a_link_is_neither_gone_on_with_nor_begun_anew(place: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    RunWriter.create(mine / "seed0", {}).close()
+    link = tmp_path / "out" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(mine if place == "a" else mine / "seed0")
+    with pytest.raises(RunError, match=f"{place} is a link"), claimed(suite(a="train doorkey"), tmp_path / "out"):
+        pass
+    assert (mine / "seed0" / "config.json").exists()
+
+
+def test_what_a_run_printed_gives_a_terminal_no_orders(tmp_path: Path) -> None:
+    (run,) = runs_of(suite(a="train doorkey"), tmp_path, 1)
+    run.log.parent.mkdir()
+    run.log.write_text("\x1b[2Jdone\n")
+    assert last_line(run) == r"\x1b[2Jdone"
 
 
 def test_what_a_run_saved_on_a_cluster_replaces_what_is_here(tmp_path: Path) -> None:

@@ -25,9 +25,13 @@ def _others(event: str, balance: Balance) -> tuple[str, ...]:
     return balance.minus if event in balance.plus else balance.plus
 
 
-def undoes_exactly(undoer: str, event: str, vocabulary: Vocabulary) -> bool:
-    """Whether the two take turns: a key is taken and put down. A door that is closed stays unlocked, so closing undoes less."""
-    return any({balance.plus, balance.minus} == {(undoer,), (event,)} for balance in vocabulary.balances)
+def taking_turns(event: str, undoer: str, vocabulary: Vocabulary) -> Balance | None:
+    """The balance in which only the undoer makes up for the event, so that what the two pay together is bounded: a key is taken and put down."""
+    for balance in vocabulary.balances:
+        for alone, others in ((balance.minus, balance.plus), (balance.plus, balance.minus)):
+            if alone == (undoer,) and event in others:
+                return balance
+    return None
 
 
 def happens_again(event: str, vocabulary: Vocabulary) -> bool:

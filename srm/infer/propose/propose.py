@@ -4,7 +4,7 @@
                               ^------- less ------|
 
 Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first
-undoing costs nothing, then no stretch is done again. What is left has no loop that pays.
+undoing costs nothing, then no stretch is done again, then only milestones pay, and no loop is left.
 """
 
 from __future__ import annotations
@@ -67,18 +67,20 @@ def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
         _wording(account, thresholds, guards),
         _heading(account, structure, task, env_id),
     )
-    used = [threshold.hole for threshold in thresholds if threshold.event in events]
+    holes = {threshold.event: threshold.hole for threshold in thresholds}
     tried: list[str] = []
     for options in _ladder(again):
-        sketch = draw_sketch(structure, account.vocabulary, options, used)
+        sketch = draw_sketch(structure, account.vocabulary, options, holes)
         proved = subject.prove(sketch)
         if isinstance(proved, str):
-            tried.append(f"{options}: {proved}")
+            tried.append(f"{options} is not proved: {proved}")
             continue
         remarks = (*structure.remarks, *about_signals, *about_attributes, *about_again)
         explanation = explain(account, structure, sketch, again, remarks, (*tried, *proved.added))
         return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
-    raise AssertionError(f"a machine without loops was not proved: {tried}")
+    raise DemonstrationError(
+        f"no machine for {task} that the demonstrations suggest could be proved ({proved}); read them in a vocabulary of fewer words"
+    )
 
 
 def refuse_nothing(account: Account) -> None:
@@ -130,9 +132,11 @@ def _ways_back(structure: Structure, account: Account) -> tuple[tuple[Again | No
 
 def _ladder(again: tuple[Again | None, ...]) -> Iterator[Options]:
     """What a sketch may use, less and less."""
-    for places in dict.fromkeys((again, tuple(None for _ in again))):
+    nowhere = tuple(None for _ in again)
+    for places in dict.fromkeys((again, nowhere)):
         full = Options(places)
         yield from (full, replace(full, undo=False))
+    yield Options(nowhere, undo=False, besides=False)
 
 
 # Proofs

@@ -8,16 +8,17 @@ the end            pays from everywhere: whoever solves the task has solved it, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from srm.infer.propose.again import Again
-from srm.infer.propose.facts import undoers, undoes_exactly
-from srm.infer.propose.stages import DONE, Waypoint, find_waypoints, stages_of
+from srm.infer.propose.facts import taking_turns, undoers
+from srm.infer.propose.stages import DONE, Stage, Waypoint, find_waypoints, stages_of
 from srm.infer.propose.structure import Beside, Structure, of_all
 from srm.machine.vocabulary import Vocabulary
 
 ROUNDS = 3  # of a stretch that may be done again, where nothing else bounds how often
+SEARCH = 30  # how many of a kind a search may pay for and still be worth no more than what it is for
 LARGEST = 5  # of what a milestone may be worth: inference reads pay as log-odds, and e^5 is 148 to 1
 
 
@@ -27,6 +28,15 @@ class Options:
 
     again: tuple[Again | None, ...]
     undo: bool = True  # what undoes a milestone costs
+    besides: bool = True  # what comes besides pays; without it and a stretch that is done again, no loop is left
+
+    def __str__(self) -> str:
+        less = (
+            *(("no stretch is done again",) if not any(self.again) else ()),
+            *(("undoing costs nothing",) if not self.undo else ()),
+            *(("only milestones pay",) if not self.besides else ()),
+        )
+        return f"a machine in which {' and '.join(less)}" if less else "a machine with all that was read"
 
 
 @dataclass(frozen=True)
@@ -80,9 +90,9 @@ class Sketch:
 
 
 def draw_sketch(
-    structure: Structure, vocabulary: Vocabulary, options: Options, thresholds: Collection[str] = ()
+    structure: Structure, vocabulary: Vocabulary, options: Options, thresholds: Mapping[str, str]
 ) -> Sketch:
-    """`thresholds`: holes of comparisons, which are no pay."""
+    """`thresholds`: of events that are comparisons the holes these have, which are no pay."""
     futures = [stages_of(way, again) for way, again in zip(structure.ways, options.again, strict=True)]
     end = structure.end or structure.ways[0].skeleton[-1]
     total = sum(len(way.numbers) for way in structure.ways)
@@ -143,7 +153,7 @@ class _Writer:
                 yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0)
 
     def _besides(self, waypoint: Waypoint) -> Iterator[RulePlan]:
-        for stage in waypoint.stages:
+        for stage in waypoint.stages if self.options.besides else ():
             for beside in stage.besides:
                 limit, often = _limit(beside)
                 counter = CounterPlan(beside.event, waypoint.name)
@@ -159,7 +169,7 @@ class _Writer:
     def _is_taken_back(self, event: str, waypoint: Waypoint) -> bool:
         """Whether undoing it costs here, and the two take turns: then it may pay each time, as the two together pay nothing."""
         costs = (u for u in undoers(event, self.vocabulary) if self.options.undo and u not in waypoint.ahead)
-        return any(undoes_exactly(undoer, event, self.vocabulary) for undoer in costs)
+        return any(taking_turns(event, undoer, self.vocabulary) for undoer in costs)
 
     def _undoing(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
@@ -192,12 +202,13 @@ def _atoms(
     nodes: Sequence[NodePlan],
     end: str,
     vocabulary: Vocabulary,
-    thresholds: Collection[str],
+    thresholds: Mapping[str, str],
 ) -> Iterator[AtomPlan]:
     """What any reading of the demonstrations should keep: the end is worth most, and no stretch more than what it leads to."""
-    limits = {rule.limit.name for node in nodes for rule in node.rules if isinstance(rule.limit, HolePlan)}
-    limits |= set(thresholds)
-    paid = {rule.hole.name for node in nodes for rule in node.rules}
+    rules = [rule for node in nodes for rule in node.rules]
+    limits = {rule.limit.name for rule in rules if isinstance(rule.limit, HolePlan)}
+    limits |= {thresholds[rule.event] for rule in rules if rule.event in thresholds}
+    paid = {rule.hole.name for rule in rules}
     if len(paid) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
         yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
@@ -210,9 +221,24 @@ def _atoms(
         if stage.closer != end:
             yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
             yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
-    for node in nodes:
-        each_time = {rule.event for rule in node.rules if rule.target is None and rule.counter is None}
+    for waypoint, node in zip(waypoints, nodes, strict=True):
+        following = {event: after for stage in waypoint.stages for event, after in _besides_in_order(stage)}
+        each_time = [rule.event for rule in node.rules if rule.event in following and rule.counter is None]
         for rule in node.rules:
-            event = rule.hole.name.removeprefix("undo_")
-            if rule.hole.high <= 0 and event in each_time and undoes_exactly(rule.event, event, vocabulary):
+            for event in each_time if rule.hole.high <= 0 else ():
+                balance = taking_turns(event, rule.event, vocabulary)
+                if balance is None:
+                    continue
                 yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")
+                if balance.most is None:
+                    after = following[event]
+                    yield AtomPlan(
+                        f"{SEARCH} times {event} is worth no more than {after}", f"{SEARCH} * ?{event} <= ?{after}"
+                    )
+
+
+def _besides_in_order(stage: Stage) -> Iterator[tuple[str, str]]:
+    """What comes besides, each with what follows it."""
+    events = [beside.event for beside in stage.besides]
+    closer = stage.repeated.event if stage.repeated else stage.closer
+    return zip(events, (*events, closer)[1:], strict=True)

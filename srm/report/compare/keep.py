@@ -28,9 +28,12 @@ PREFIXES = ("hole.", "spread.")
 MOST_ROWS = 400
 
 
-def keep(runs: Sequence[MeasuredRun], target: Path) -> list[MeasuredRun]:
-    """Copies the small files of runs into a folder; what was made of them there."""
+def keep(folders: Sequence[Path], target: Path) -> list[MeasuredRun]:
+    """Copies the small files of the runs in these folders into one; what was made of them there."""
+    runs = find_runs(folders)
     for run in runs:
+        if not any(run.folder.resolve().is_relative_to(folder.resolve()) for folder in folders):
+            raise RunError(f"{run.folder} is a link to a run outside of what is kept; name that run, or leave it out")
         if target.resolve().is_relative_to(run.folder.resolve()):
             raise RunError(f"--keep {target} lies in the run {run.folder}; choose a folder outside of the runs")
     places = kept_places(runs)
@@ -96,7 +99,7 @@ def kept_places(runs: Sequence[MeasuredRun]) -> list[Path]:
             curve = run.place.parent.parent.name / curve if len(around) > 1 else curve
             wanted = curve / run.place.name
         else:
-            wanted = Path(re.sub(r"[^\w.]+", "-", curves[run.place]).strip("-")) / f"seed{run.seed}"
+            wanted = Path(re.sub(r"[^\w.]+", "-", curves[run.place]).strip("-.") or "run") / f"seed{run.seed}"
         others = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
         places.append(next(path for path in chain([wanted], others) if path not in places))
     return places

@@ -30,9 +30,9 @@ export class Compare {
   }
 
   async enter() {
-    const { name } = this.studio.machine ?? {};
-    if (this.pair && this.of === name) return;
-    this.of = name;
+    const { text } = this.studio.machine;
+    if ((this.pair || this.busy) && this.of === text) return;
+    this.of = text;
     await this.next(() => ask("pair"));
   }
 
@@ -61,13 +61,15 @@ export class Compare {
   async next(question) {
     this.busy = true;
     this.pause();
-    this.part("compare-state").textContent = "choosing two that tell most …";
+    this.part("compare-state").textContent = this.pair ? "choosing two that tell most …" : "reading the demonstrations, to choose two that tell most; the first time it takes some seconds …";
     const answer = await tried(question);
+    if (answer?.overtaken) return; // by a question that is under way
     this.busy = false;
     this.part("compare-state").textContent = "";
     this.part("compare-stage").hidden = !answer?.left;
     this.part("compare-empty").hidden = Boolean(answer?.left);
     this.part("compare-empty").textContent = answer?.empty ?? "";
+    this.part("compare-known").hidden = !answer?.left;
     if (!answer?.left) return;
     this.pair = answer;
     this.part("compare-state").textContent = answer.count ? `${answer.count} answered, in ${answer.file}` : "Keys: ← → ↓, 0; space plays.";

@@ -1,7 +1,7 @@
 // Edit: the text of a machine, what is wrong with it, what can be proved of it, and what every episode would be paid.
 
 import { Editor } from "./editor.js";
-import { element, number, signed } from "./report.js";
+import { MachineDrawing, element, number, signed } from "./report.js";
 import { Trouble, ask, tried } from "./server.js";
 import { drawingOf } from "./world.js";
 
@@ -13,8 +13,8 @@ export class Edit {
     this.studio = studio;
     this.part = (id) => document.getElementById(id);
     this.editor = new Editor(this.part("editor"), studio.about.words, () => this.later());
-    this.editor.text = studio.machine?.text ?? "";
-    this.part("edit-name").value = studio.machine ? `${studio.machine.name}.srm` : "";
+    this.editor.text = studio.machine.text;
+    this.part("edit-name").value = `${studio.machine.name}.srm`;
     this.part("edit-open").addEventListener("change", (event) => this.load(event.target.value));
     this.part("edit-save").addEventListener("click", () => this.save({}));
     this.part("edit-save-values").addEventListener("click", () => this.save({ values: true }));
@@ -28,9 +28,10 @@ export class Edit {
   async enter() {
     if (this.entered) return;
     this.entered = true;
+    this.part("edit-verdict").textContent ||= "paying every episode …";
     await tried(async () => {
       await this.listFiles();
-      if (this.studio.machine) await Promise.all([this.check(), this.pay()]);
+      await Promise.all([this.check(), this.pay()]);
     });
   }
 
@@ -70,8 +71,8 @@ export class Edit {
   }
 
   show(machine) {
-    if (!machine) return;
-    this.part("edit-drawing").replaceChildren(drawingOf(machine.drawing));
+    this.part("edit-drawing").replaceChildren();
+    new MachineDrawing(this.part("edit-drawing"), drawingOf(machine.drawing), 0.6);
     this.listSliders(machine);
     const names = [...machine.constraints, "none"];
     this.part("edit-constraint").replaceChildren(...names.map((name) => element("option", { value: name, selected: name === (machine.constraint ?? "none") }, name)));

@@ -56,7 +56,7 @@ export class Episodes {
       element("th", { scope: "row" }, open),
       element("td", { class: "number" }, row.steps),
       element("td", { class: `number ${row.solved ? "good" : "none"}` }, number(row.return)),
-      element("td", { class: "events" }, events || "nothing that has a word"),
+      element("td", { class: "events" }, element("div", {}, events || "nothing that has a word")),
       element("td", {}, own ? this.note(row) : row.note),
       element("td", {}, element("div", { class: "bar" }, own ? this.moves(row) : [])),
     );

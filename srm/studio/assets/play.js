@@ -20,6 +20,7 @@ export class Play {
     this.waiting = [];
     this.busy = false;
     this.timer = null;
+    this.tapped = null;
     this.padded = new Set();
     this.listActions();
     this.listen();
@@ -64,7 +65,7 @@ export class Play {
 
   listen() {
     document.addEventListener("keydown", (event) => this.press(event));
-    document.addEventListener("keyup", (event) => this.held.delete(event.key));
+    document.addEventListener("keyup", (event) => this.held.delete(this.nameOf(event.key)));
     window.addEventListener("blur", () => this.held.clear());
     this.part("new-episode").addEventListener("click", () => this.renew());
     this.part("undo").addEventListener("click", () => this.undo());
@@ -76,7 +77,9 @@ export class Play {
       await ask("episode.note", { key: this.stored.key, text: event.target.value });
       await this.studio.episodes.refresh();
     }));
-    window.addEventListener("gamepadconnected", () => this.poll());
+    window.addEventListener("gamepadconnected", () => {
+      if (navigator.getGamepads().filter(Boolean).length === 1) this.poll(); // of several, the first plays
+    });
   }
 
   get shown() {
@@ -88,8 +91,14 @@ export class Play {
     const target = event.target;
     if (target.closest?.("input, select, textarea, .trace, [role=region], [role=tab]")) return;
     if (target.closest?.("button, a, summary, label") && (event.key === " " || event.key === "Enter")) return;
-    this.held.add(event.key);
-    if (this.pressed(event.key, event.repeat)) event.preventDefault();
+    const key = this.nameOf(event.key);
+    this.held.add(key);
+    if (this.pressed(key, event.repeat)) event.preventDefault();
+  }
+
+  /** A key as the controls name it; a capital letter that means nothing is the small one. */
+  nameOf(key) {
+    return key.length > 1 || this.controls.keys.some(([keys]) => keys.includes(key)) ? key : key.toLowerCase();
   }
 
   /** Whether the key means something. */
@@ -97,8 +106,8 @@ export class Play {
     const action = this.actionOf(key);
     if (action !== null) {
       this.letPolicy(false);
-      const realTime = this.timer !== null; // a clock reads what is held
-      if (!realTime && !(repeated && this.waiting.length)) this.act(action);
+      if (this.timer !== null) this.tapped = action; // the clock reads what is held, or was pressed since
+      else if (!(repeated && this.waiting.length)) this.act(action);
       return true;
     }
     const own = { Backspace: () => this.undo(), n: () => this.renew(), t: () => this.studio.about.policy && this.letPolicy(!this.policy) };
@@ -148,7 +157,10 @@ export class Play {
 
   tick() {
     if (!this.shown || this.busy || this.policy || !this.now || this.now.over) return;
-    const action = this.actionOf() ?? this.controls.noop;
+    const pressed = this.actionOf() ?? this.tapped;
+    this.tapped = null;
+    if (pressed === null && this.now.at === 0) return; // nobody is ready yet
+    const action = pressed ?? this.controls.noop;
     if (action !== null) this.act(action);
   }
 
@@ -185,7 +197,7 @@ export class Play {
     if (ready) this.show(ready);
     let answer;
     try {
-      answer = await ask("play.step", { at, action });
+      answer = await ask("play.step", { at, action, ahead: this.timer === null });
     } catch (problem) {
       this.waiting = [];
       this.letPolicy(false);
@@ -220,6 +232,7 @@ export class Play {
     this.steps = whole.steps;
     this.now = whole;
     this.stored = null;
+    this.outcome = null;
     this.part("over").hidden = true;
     this.part("now-trace").replaceChildren();
     this.steps.forEach((step, index) => this.listStep(step, index));
@@ -234,18 +247,24 @@ export class Play {
   }
 
   async end(stored) {
-    this.stored = stored;
     this.letPolicy(false);
     const { step, at } = this.now;
-    const total = this.steps.reduce((sum, one) => sum + one.reward, 0);
-    const kept = stored.shelf === "kept";
-    const how = kept ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
-    const where = kept ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
-    this.part("over-words").textContent = `${how} after ${at} steps, with a return of ${number(total)}. ${where}`;
-    this.part("over-move").textContent = kept ? "set it aside" : "keep it";
+    const how = stored.shelf === "kept" ? "Solved" : step.terminated ? "It ended unsolved" : "Time ran out";
+    this.outcome = `${how} after ${at} steps, with a return of ${number(this.return)}.`;
+    this.drawWorld(); // with the outcome below it: the rest may be below a small screen
     this.part("over-note").value = "";
     this.part("over").hidden = false;
+    this.shelve(stored);
     await this.studio.episodes.refresh();
+  }
+
+  /** Says where the episode is, and where else it can be put. */
+  shelve(stored) {
+    this.stored = stored;
+    const kept = stored.shelf === "kept";
+    const where = kept ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
+    this.part("over-words").textContent = `${this.outcome} ${where}`;
+    this.part("over-move").textContent = kept ? "set it aside" : "keep it";
   }
 
   move(to) {
@@ -253,12 +272,12 @@ export class Play {
       await ask("episode.move", { key: this.stored.key, to });
       await this.studio.episodes.refresh();
       if (to === "nowhere") await this.renew();
-      else {
-        this.stored = { ...this.stored, shelf: to };
-        this.part("over-move").textContent = to === "kept" ? "set it aside" : "keep it";
-        this.part("over-words").textContent = to === "kept" ? `It is kept as a demonstration in ${this.studio.about.files.kept}.` : "It is set aside, and is no demonstration.";
-      }
+      else this.shelve({ ...this.stored, shelf: to });
     });
+  }
+
+  get return() {
+    return this.steps.reduce((sum, step) => sum + step.reward, 0);
   }
 
   // What is shown
@@ -267,10 +286,11 @@ export class Play {
     this.machine = machine;
     const host = this.part("now-drawing");
     host.replaceChildren();
-    this.drawing = machine ? new MachineDrawing(host, drawingOf(machine.drawing)) : null;
+    this.drawing = new MachineDrawing(host, drawingOf(machine.drawing));
     const coming = this.studio.about.infer ? "those that the demonstrations suggest are on their way …" : "move them in Edit.";
-    this.part("now-values").textContent = machine?.guessed ? `What holes are worth is a guess; ${coming}` : "";
-    this.drawing?.show(this.now?.node, this.now?.step?.trace?.rule);
+    const empty = Object.keys(machine.rules).length ? "" : "This machine pays nothing yet. Write one in Edit.";
+    this.part("now-values").textContent = machine.guessed ? `What holes are worth is a guess; ${coming}` : empty;
+    this.drawing.show(this.now?.node, this.now?.step?.trace.rule);
   }
 
   draw() {
@@ -282,10 +302,10 @@ export class Play {
     this.part("now-pay").textContent = pay === null ? "–" : signed(pay);
     this.part("now-pay").className = amountClass(pay);
     this.part("now-paid").textContent = signed(now.paid);
-    this.part("now-return").textContent = number(this.steps.reduce((sum, one) => sum + one.reward, 0));
-    const facts = step?.from ? stepFacts(entry, { from: step.from, to: step.to, rules: this.machine?.rules ?? {}, counters: now.counters, signals: step.signals }) : [];
+    this.part("now-return").textContent = number(this.return);
+    const facts = step ? stepFacts(entry, { from: step.from, to: step.to, rules: this.machine.rules, counters: now.counters, signals: step.signals }) : [];
     this.part("now-facts").replaceChildren(...facts.flatMap(([name, ...values]) => [element("dt", {}, name), ...values.map((line) => element("dd", {}, line))]));
-    this.drawing?.show(now.node, entry?.rule);
+    this.drawing.show(now.node, entry?.rule);
     this.part("undo").disabled = now.at === 0;
     Object.assign(this.part("world").dataset, { at: now.at, seed: now.seed });
     this.part("world").classList.toggle("is-over", now.over);
@@ -293,22 +313,24 @@ export class Play {
 
   drawWorld() {
     if (!this.now) return;
-    this.part("world-words").textContent = paint(this.part("world"), this.now.scene);
+    const words = paint(this.part("world"), this.now.scene);
+    this.part("world-words").textContent = this.outcome ?? words;
   }
 
   /** A line for a step at which anything happened. */
   listStep(step, index) {
-    const events = step.trace?.events ?? [];
-    if (!events.length && !step.trace?.rule && !step.reward) return;
-    const amount = step.trace?.pay ? (step.trace.kept ?? step.trace.pay.value) : null;
+    const { events = [], rule, pay, kept } = step.trace;
+    if (!events.length && !rule) return;
+    const amount = pay ? (kept ?? pay.value) : null;
     const line = element(
       "li",
-      { class: step.trace?.rule ? "fired" : "quiet" },
+      { class: rule ? "fired" : "quiet" },
       element("span", { class: "when" }, String(index + 1)),
-      element("span", { class: "what" }, events.join(", ") || `task reward ${number(step.reward)}`),
+      element("span", { class: "what" }, events.join(", ") || rule),
       element("span", { class: amountClass(amount) }, amount === null ? "" : signed(amount)),
     );
-    this.part("now-trace").append(line);
-    line.scrollIntoView({ block: "nearest" });
+    const list = this.part("now-trace");
+    list.append(line);
+    list.scrollTop = list.scrollHeight; // the list, and never the page
   }
 }

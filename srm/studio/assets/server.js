@@ -12,14 +12,11 @@ if (given) {
 /** What the server refuses, in its own words. */
 export class Trouble extends Error {}
 
-export const session = {
-  get id() {
-    return sessionStorage.getItem(SESSION) ?? "";
-  },
-  set id(value) {
-    sessionStorage.setItem(SESSION, value);
-  },
-};
+// A tab that is loaded again goes on with its session. One that is duplicated copies the storage, so that the session lies there only
+// while no page has it.
+export const session = { id: sessionStorage.getItem(SESSION) ?? "" };
+window.addEventListener("pagehide", () => sessionStorage.setItem(SESSION, session.id));
+window.addEventListener("pageshow", () => sessionStorage.removeItem(SESSION));
 
 /** The answer to a question; a `signal` can take the question back. */
 export async function ask(name, body = {}, signal = undefined) {

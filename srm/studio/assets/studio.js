@@ -5,6 +5,7 @@ import { Compare } from "./compare.js";
 import { Edit } from "./edit.js";
 import { Play } from "./play.js";
 import { Watch } from "./watch.js";
+import { element } from "./report.js";
 import { ask, complain, session, tried } from "./server.js";
 
 const TABS = ["play", "compare", "edit", "watch"];
@@ -16,7 +17,7 @@ class Studio {
     this.machine = this.about.machine;
     document.title = `${this.about.task.name} · srm studio`;
     document.getElementById("title").textContent = this.about.task.name;
-    document.getElementById("about").textContent = `${this.about.task.meaning} · ${this.about.task.env_id}`;
+    document.getElementById("about").replaceChildren(`${this.about.task.meaning} · `, element("span", {}, this.about.task.env_id));
     this.episodes = new Episodes(this);
     this.play = new Play(this);
     this.parts = { play: this.play, compare: new Compare(this), edit: new Edit(this), watch: new Watch(this) };
@@ -24,7 +25,7 @@ class Studio {
     this.choose(location.hash.slice(1) || (this.about.unplayable ? "edit" : "play"));
     await this.episodes.refresh();
     await this.play.start();
-    if (this.about.infer && this.machine?.guessed) await this.suggest();
+    if (this.about.infer && this.machine.guessed) await this.suggest();
   }
 
   /** Holes without a value get the one that the demonstrations suggest, unless somebody was faster. */

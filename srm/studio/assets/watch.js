@@ -44,7 +44,7 @@ export class Watch {
       const answer = await ask("runs");
       this.part("run-demos").querySelector("[value=mine]").textContent = `yours (${answer.kept})`;
       this.part("run-demos").querySelector("[value=mine]").disabled = answer.kept === 0;
-      this.part("run-hint").textContent = answer.answers ? `Evidence when holes are inferred: your answers about pairs, ${answer.answers} so far.` : "";
+      this.part("run-hint").textContent = `A run takes the machine of this tab, and goes on when the page is closed.${answer.answers ? ` Your answers about pairs (${answer.answers}) are evidence when holes are inferred.` : ""}`;
       this.list(answer.runs);
       if (this.name) this.show(await ask("run", { name: this.name }));
     });
@@ -85,7 +85,7 @@ export class Watch {
         element("td", {}, element("div", { class: "bar" }, this.acts(run))),
       );
     });
-    const empty = element("tr", {}, element("td", { colspan: 7, class: "note" }, "No run yet. Start one, and close the page if you like: it goes on."));
+    const empty = element("tr", {}, element("td", { colspan: 7, class: "note" }, "No run yet."));
     this.part("run-rows").replaceChildren(...(rows.length ? rows : [empty]));
   }
 

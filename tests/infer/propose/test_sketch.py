@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from srm.errors import DemonstrationError
-from srm.infer.propose.facts import happens_again, undoers, undoes_exactly
+from srm.infer.propose.facts import happens_again, taking_turns, undoers
 from srm.infer.propose.propose import Proposal, propose_machine
 from srm.infer.propose.reading import Account, Occurrence, PlayAccount
 from srm.machine.vocabulary import Attribute, Balance, Event, Vocabulary
@@ -55,6 +55,16 @@ def test_undoing_costs_unless_something_later_needs_it() -> None:
     needed = proposed(account(*["take unlock see drop goal"] * 10))
     assert not any(hole.name == "undo_take" for hole in needed.machine.holes)
     assert "drop undoes take, but the demonstrations need it, so it costs nothing" in needed.explanation
+
+
+def test_a_search_is_paid_for_each_door_and_little() -> None:
+    """Whoever knows the house opens one door; whoever does not, several. What a closed door takes back cannot be farmed."""
+    proposal = proposed(account(*["open take unlock goal"] * 10))
+    assert "open // ?open" in rules(proposal, "before_goal")
+    atoms = proposal.text.partition("constraint")[2]
+    assert "?open + ?undo_unlock <= 0" in atoms
+    assert "30 * ?open <= ?take" in atoms
+    assert "* ?take <=" not in atoms  # one at a time is no search
 
 
 def test_two_ways_split_and_join() -> None:
@@ -118,11 +128,20 @@ def test_demonstrations_that_all_fail_are_refused() -> None:
         proposed(account(failed=["take", "take"]))
 
 
+def test_what_cannot_be_proved_is_refused_with_a_sentence() -> None:
+    """Any of fourteen events may hold at a step: more sets than `srm check` looks at."""
+    names = [f"see{number}" for number in range(14)]
+    words = Vocabulary("crowd", tuple(Event(name, name, act=False) for name in names))
+    with pytest.raises(DemonstrationError, match=r"could be proved .*more than 4,096 sets of events"):
+        proposed(account(*[" ".join(names)] * 3, words=words))
+
+
 def test_balances_say_what_undoes_and_what_happens_again() -> None:
     assert undoers("take", WORDS) == ("drop",)
     assert undoers("close", WORDS) == ("open", "unlock")
-    assert undoes_exactly("drop", "take", WORDS)
-    assert not undoes_exactly("close", "unlock", WORDS)
+    assert taking_turns("take", "drop", WORDS) == WORDS.balances[0]
+    assert taking_turns("unlock", "close", WORDS) == WORDS.balances[1]
+    assert taking_turns("close", "unlock", WORDS) is None
     assert [event.name for event in WORDS.events if happens_again(event.name, WORDS)] == ["unlock"]
     both = replace(WORDS, balances=(Balance(("take", "press"), ("drop",)), Balance(("take",), ("drop",))))
     assert undoers("drop", both) == ("take",)

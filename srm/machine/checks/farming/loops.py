@@ -131,7 +131,8 @@ class Ground:
         more = len(listed) - MOST_LISTED
         if more > 0:
             rest = {verdict.kind for verdict in listed[MOST_LISTED:]}
-            severity, which = ("note", "that cannot be farmed") if rest == {"never"} else ("warning", "like these")
+            severity = "note" if rest <= {"never", "bounded"} else "warning"
+            which = "that cannot be farmed" if rest == {"never"} else "like these"
             yield Finding(severity, "farming", place_of(nodes_of(self.moves)), f"{more} more loops {which}")
 
         # What they come to together

@@ -1,7 +1,9 @@
 // The picture of the machine, cut down to its cards and arrows, lighting up where the machine stands and what it did.
 
 class MachineDrawing {
-  constructor(host, original) {
+  /** `smallest` is the scale below which it scrolls. */
+  constructor(host, original, smallest = 0.85) {
+    this.smallest = smallest;
     this.picture = original.cloneNode(true);
     for (const part of this.picture.querySelectorAll(".panel, .canvas, title, desc")) part.remove();
     for (const child of [...this.picture.children]) if (child.tagName === "text") child.remove();
@@ -9,7 +11,8 @@ class MachineDrawing {
     this.picture.setAttribute("aria-label", "The machine; its current node and the rule that fired are lit");
     this.host = host;
     host.append(this.picture);
-    new ResizeObserver(() => this.crop()).observe(host);
+    const observer = new ResizeObserver(() => (this.picture.isConnected ? this.crop() : observer.disconnect()));
+    observer.observe(host);
   }
 
   /** Only what is left of the picture; it must be on the screen to be measured. */
@@ -21,7 +24,7 @@ class MachineDrawing {
     const height = Math.max(...boxes.map((box) => box.y + box.height)) + 8 - top;
     this.picture.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
     // As wide as there is room, but never so small that it cannot be read: then it scrolls.
-    const shown = Math.min(Math.max(this.host.clientWidth, width * 0.85), width);
+    const shown = Math.min(Math.max(this.host.clientWidth, width * this.smallest), width);
     this.picture.setAttribute("width", shown);
     this.picture.setAttribute("height", (shown * height) / width);
     this.reveal();

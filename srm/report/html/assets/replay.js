@@ -292,7 +292,7 @@ function stepFacts(entry, { from, to, rules, counters, signals }) {
   if (entry?.events?.length) facts.push(["event", ...entry.events.map((event) => code(event, "event"))]);
   facts.push(["node", from === to ? code(from, "node-name") : element("span", {}, code(from, "node-name"), " → ", code(to, "node-name"))]);
   if (entry?.rule) {
-    facts.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(rules[entry.rule]))]);
+    facts.push(["rule", element("span", {}, code(entry.rule, "rule-name"), ": ", code(rules[entry.rule].replace("->", "→")))]); // a line may end within ->
     if (entry.because) facts.push(["because", code(entry.because)]);
     facts.push(["pays", payEquation(entry.pay)]);
   } else {

@@ -108,7 +108,7 @@ def _expected(name: str, value: Any) -> str | None:
     if limits is not None and isinstance(value, kind) and not isinstance(value, bool) and limits.holds(value):
         return None
     words = " or ".join(f'"{word}"' for word in WORDS.get(name, ()))
-    return " or ".join(filter(None, [limits.meaning if limits else "", words]))
+    return " or ".join(filter(None, [limits.meaning if limits else None, words]))
 
 
 def _is_width(value: Any) -> bool:

@@ -36,10 +36,6 @@ from srm.sb3.state import read_state, write_state
 from srm.sb3.vec_env import TIME_LIMIT, encoded_space
 from srm.trajectory import Observations, Rollout
 
-UNWANTED = {
-    "tensorboard_log": "a run writes into its own folder alone, where log.csv is",
-    "_init_setup_model": "a run needs a model that is set up",
-}
 FOREVER = 10**12  # steps: how long a run lasts is not the learner's business
 
 
@@ -252,8 +248,6 @@ def make_model(name: str, env: VecEnv, arguments: Mapping[str, Any], num_steps: 
     policy = given.pop("policy", "MlpLstmPolicy" if has_memory(kind) else "MlpPolicy")
     if issubclass(kind, OnPolicyAlgorithm) and num_steps:
         given.setdefault("n_steps", num_steps)
-    for argument in sorted(given.keys() & UNWANTED.keys()):
-        raise RunError(f"--sb3.arguments: leave {argument} out; {UNWANTED[argument]}")
     with foreign(f"sb3:{name} does not take these environments or arguments"):
         return kind(policy, env, seed=seed, device="cpu", **given)
 

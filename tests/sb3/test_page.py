@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import srm
-from examples import landing, pendulum, plain_torch, single_file_ppo
+from examples import landing, patrol, pendulum, plain_torch, single_file_ppo
 from srm.errors import RunError, TaskError
 from srm.rl.foreign import ForeignLearner
 
@@ -82,7 +82,7 @@ def test_the_ppo_in_one_file_is_paid_by_a_machine_in_ten_lines_at_most(capsys: p
         assert line in PAGE, f"the page does not show: {line}"
 
 
-@pytest.mark.parametrize("module", [pendulum, landing])
+@pytest.mark.parametrize("module", [pendulum, landing, patrol])
 def test_the_machines_of_the_page_fit_their_environments(module: Any) -> None:
     name = module.__name__.split(".")[-1]
     machine = srm.load(f"examples/{name}.srm", module.TASK)

@@ -91,12 +91,11 @@ class Run:
 
     def _lander(self) -> tuple[Any, srm.sb3.MachineVecEnv]:
         """LunarLander-v3 with continuous engines, by examples/landing.srm."""
-        vector = DummyVecEnv([lambda: gymnasium.make("LunarLander-v3", continuous=True)] * 4)
-        often = {"gradient_steps": 2, "tau": 0.01}  # an update every two steps: most of the time goes there
-        return self._sac(vector, landing.TASK, "examples/landing.srm", [128, 128], learning_starts=4_000, **often)
+        vector = DummyVecEnv([lambda: gymnasium.make("LunarLander-v3", continuous=True)])
+        return self._sac(vector, landing.TASK, "examples/landing.srm", [128, 128], learning_starts=2_000)
 
     def _sac(
-        self, vector: DummyVecEnv, task: srm.Task, machine: str, units: list[int], **settings: Any
+        self, vector: DummyVecEnv, task: srm.Task, machine: str, units: list[int], learning_starts: int
     ) -> tuple[Any, srm.sb3.MachineVecEnv]:
         vector.seed(self.seed)
         env = srm.sb3.MachineVecEnv(vector, srm.load(machine, task), task.event_reader(), show_node=True)
@@ -104,12 +103,12 @@ class Run:
             "MultiInputPolicy",
             VecMonitor(env),
             learning_rate=1e-3,
-            buffer_size=150_000,
+            buffer_size=100_000,
+            learning_starts=learning_starts,
             batch_size=128,
-            policy_kwargs={"net_arch": units, "optimizer_kwargs": {"fused": True}},
+            policy_kwargs={"net_arch": units},
             seed=self.seed,
             device="cpu",
-            **settings,
         )
         return srm.sb3.paid(model, counterfactual=self.counterfactual), env
 

@@ -17,7 +17,7 @@ from typing import Any
 from srm.domains.base import Task
 from srm.domains.info import is_machine_file, task_of_file
 from srm.domains.registry import domain_of_id, domains
-from srm.errors import TaskError, near
+from srm.errors import TaskError, near, one_line
 from srm.installed import Addition, additions
 
 FAMILIES = {task.name: task for domain in domains() for task in domain.tasks}
@@ -59,6 +59,10 @@ def task_in_file(name: str, where: Path, named: Task | str | None = None) -> Tas
     the same one in this very call; what ships needs no naming."""
     if isinstance(named, Task):
         return named
+    if not name.isprintable():
+        raise TaskError(
+            f"{where} asks for the task {one_line(name)}, which is no name; mend it, or leave this folder out"
+        )
     if named is None and name.endswith(".srm") and (where / "machine.srm").exists():
         return task_of_file(where / "machine.srm")  # what a run keeps, wherever it was moved to
     if ":" in name and named != name:

@@ -14,7 +14,7 @@ import srm
 from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.envs import make_environment, make_envs
-from srm.domains.tasks import find_task
+from srm.domains.tasks import find_task, task_in_file
 from srm.errors import TaskError
 from srm.runs.policy import read_policy
 from tests.cli.test_train import SMALL
@@ -125,6 +125,13 @@ def test_the_task_of_a_folder_that_ships_needs_no_naming_and_takes_no_other(fini
 def finished_again(tmp_path: Path) -> Path:
     assert main(["train", "DoorKey-5x5", "--frames", "64", "-o", str(tmp_path / "run"), *SMALL]) == 0
     return tmp_path / "run"
+
+
+def test_a_task_of_two_lines_is_refused_in_one(tmp_path: Path) -> None:
+    for name in ("a\nb", "a\n:b", "\x1b[2J.srm"):
+        with pytest.raises(TaskError, match="which is no name") as refused:
+            task_in_file(name, tmp_path)
+        assert str(refused.value).isprintable()
 
 
 def test_an_environment_that_a_file_names_is_looked_up_and_no_module_is_imported(

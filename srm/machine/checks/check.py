@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from srm.errors import MachineError
 from srm.machine.checks.compare.against import MOST_STEPS, SECONDS, check_against
-from srm.machine.checks.core.constraint import check_constraint, find_contradiction
+from srm.machine.checks.core.constraint import MOST_ROWS, check_constraint, find_contradiction
 from srm.machine.checks.core.facts import counter_facts
 from srm.machine.checks.core.implied import check_implied
 from srm.machine.checks.core.report import Finding, Report, summed_up
@@ -70,7 +70,7 @@ def check(
         subject = replace(subject, constraint=None)
     prover = Prover(subject)
     findings = [contradiction] if contradiction else list(check_constraint(subject, prover))
-    if len(machine.rules) > MOST_RULES:
+    if len(machine.rules) > MOST_RULES or len(subject.rows) + len(machine.holes) > MOST_ROWS:
         findings += _check_large(subject, prover)
         return Report(machine.name, name, vocabulary.name if vocabulary else None, tuple(summed_up(findings)))
     living, about_rules = find_living(subject, prover)
@@ -87,7 +87,8 @@ def _check_large(subject: Subject, prover: Prover) -> Iterator[Finding]:
     """Only pairs of rules. A rule below `otherwise` fires where none above does: what is asked grows with the square of their number."""
     if all(rule.tier == 0 for _, rule, _ in subject.machine.rules):
         yield from check_determinism(subject, prover, {node.name: () for node in subject.machine.nodes})
-    message = f"not decided: a machine of more than {MOST_RULES} rules is not looked at any further"
+    of = f"{MOST_RULES} rules" if len(subject.machine.rules) > MOST_RULES else f"{MOST_ROWS} holes, atoms and spaces"
+    message = f"not decided: a machine of more than {of} is not looked at any further"
     yield Finding("warning", "rules", "", message)
 
 

@@ -18,6 +18,9 @@ from srm.machine.checks.core.subject import Subject, condition_of, margin
 from srm.machine.holes import Atom, LinearRow, Within
 from srm.machine.terms import HoleTerm
 
+MOST_ROWS = 300  # of atoms and spaces, each of which is asked about; the largest of the shipped machines has 24
+MOST_MINIMAL = 50  # that contradict each other: of more, each costs a question to leave out
+
 
 def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:
     """What there is to say about a constraint that can be met; without one, the spaces of the open holes."""
@@ -39,7 +42,11 @@ def check_constraint(subject: Subject, prover: Prover) -> Iterator[Finding]:
         yield Finding("warning", "constraint", place, "not decided: whether it can be met")
     else:
         yield Finding("error", "constraint", place, "cannot be met with the values that are given")
-    yield from _redundant(subject)
+    if len(subject.rows) <= MOST_ROWS:
+        yield from _redundant(subject)
+    else:
+        message = f"not decided: which could be left out, since there are more than {MOST_ROWS} atoms and spaces"
+        yield Finding("warning", "constraint", place, message)
 
 
 def _roomy_example(subject: Subject, prover: Prover) -> Answer:
@@ -64,14 +71,15 @@ class TrackedRows:
         self.solver.add([z3.Implies(n, encode_row(row)) for n, row in zip(self.names, rows, strict=True)])
 
     def core(self, chosen: Sequence[LinearRow], broken: Sequence[LinearRow] = ()) -> tuple[LinearRow, ...] | None:
-        """A set of the chosen rows, none of which can be left out, that cannot be kept (while one of the `broken` is broken).
+        """A set of the chosen rows, none of which can be left out if they are few, that cannot be kept (while one of the `broken` is broken).
 
         None: they can.
         """
         self.solver.push()
         if broken:
             self.solver.add(z3.Or([z3.Not(encode_row(row)) for row in broken]))
-        kept = [name for name, row in zip(self.names, self.rows, strict=True) if any(row is c for c in chosen)]
+        wanted = {id(row) for row in chosen}
+        kept = [name for name, row in zip(self.names, self.rows, strict=True) if id(row) in wanted]
         smallest = None
         if self.solver.check(kept) == z3.unsat:
             smallest = self._minimal(list(self.solver.unsat_core()))
@@ -79,7 +87,7 @@ class TrackedRows:
         return smallest
 
     def _minimal(self, core: list[Any]) -> tuple[LinearRow, ...]:
-        for name in list(core):
+        for name in list(core) if len(core) <= MOST_MINIMAL else ():
             without = [other for other in core if not other.eq(name)]
             if self.solver.check(without) == z3.unsat:
                 core = without

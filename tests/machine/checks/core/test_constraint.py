@@ -114,3 +114,15 @@ def test_values_whose_difference_is_beyond_floats_are_told_exactly():
     machine = small("    ?a - ?b <= 0", holes="?a = 1e308 ?b = -1e308", pay="?a - ?b")
     (broken,) = check(machine).of("constraint", "error")
     assert broken.message == f"the values break this atom by {2 * 10**308}"
+
+
+def test_of_many_atoms_it_is_only_asked_whether_they_can_be_met():
+    holes = "".join(f"    ?a{n}\n" for n in range(400))
+    atoms = "".join(f"    ?a{n} <= ?a{n + 1}\n" for n in range(399))
+    text = f"machine m\nholes\n{holes}start s\n    open_door // ?a0\naccept e\nconstraint c\n{atoms}"
+    found = [finding.message for finding in check(parse(text)).findings]
+    assert "can be met" in found
+    assert "not decided: which could be left out, since there are more than 300 atoms and spaces" in found
+    assert "not decided: a machine of more than 300 holes, atoms and spaces is not looked at any further" in found
+    contradicting = check(parse(f"{text}    ?a399 + 1 <= ?a0\n")).of("constraint", "error")
+    assert contradicting[0].message.startswith("cannot be met: these contradict each other")

@@ -200,9 +200,7 @@ class EpisodePlay:
                     world = self.world.copied()
                     world.step(action)
                     self._ahead[action] = world
-        except SrmError:
-            raise
-        except Exception:  # whatever an environment of somebody else says against being copied
+        except Exception:  # of somebody else's environment that cannot be copied, or word; taking the step will say it
             self._can_copy, self._ahead = False, {}
         return {
             action: {"at": self.at + 1, "seed": self.seed, "over": world.over, **_moment_json(world)}

@@ -91,7 +91,10 @@ def test_heavy_packages_stay_where_they_belong(path: Path) -> None:
             assert here not in ("evaluate", "infer", "rl"), f"{path}:{line}: {here} knows nothing of MiniGrid"
 
 
-OF_DOMAINS = {"minigrid": "minigrid"}  # folder of srm/domains -> the package that only it may import
+OF_DOMAINS = {  # folder of srm/domains -> the package that only it may import
+    "minigrid": "minigrid",
+    "control.lunarlander": "Box2D",
+}
 KNOWS_DOMAINS = "domains/registry.py"  # lists their modules by name
 
 
@@ -100,24 +103,25 @@ def domain_leaks(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for folder, package in OF_DOMAINS.items():
         home = f"srm.domains.{folder}"
+        above, _, word = home.rpartition(".")
         for line, module in imports(path):
             if module.split(".")[0] == package or module == home or module.startswith(f"{home}."):
                 yield f"{path}:{line}: imports {module}"
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module == "srm.domains":
-                yield from (f"{path}:{node.lineno}: imports {home}" for alias in node.names if alias.name == folder)
+            if isinstance(node, ast.ImportFrom) and node.module == above:
+                yield from (f"{path}:{node.lineno}: imports {home}" for alias in node.names if alias.name == word)
             named = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-            if named.lower().startswith(f"{folder}_"):
+            if named.lower().startswith(f"{word}_"):
                 yield f"{path}:{node.lineno}: names {named}"
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-            if text == folder or text.startswith(f"{home}."):
+            if text == word or text.startswith(f"{home}."):
                 yield f"{path}:{node.lineno}: holds {text!r}"
 
 
 OUTSIDE_DOMAINS = [
     path
     for path in MODULES
-    if path.relative_to(ROOT).parts[:2] not in {("domains", folder) for folder in OF_DOMAINS}
+    if not any(path.is_relative_to(ROOT.joinpath("domains", *folder.split("."))) for folder in OF_DOMAINS)
     and path.relative_to(ROOT).as_posix() != KNOWS_DOMAINS
 ]
 # module -> the one thing it may know, and why
@@ -165,6 +169,8 @@ def test_only_its_own_folder_knows_a_domain(path: Path) -> None:
         "print(MINIGRID_WORDS)",
         "home = 'srm.domains.minigrid.envs'",
         "known = task.vocabulary.name == 'minigrid'",
+        "from srm.domains.control import lunarlander",
+        "known = env_id in LUNARLANDER_TASKS or task.name == 'lunarlander'",
     ],
 )
 def test_a_module_that_knows_a_domain_is_noticed(code: str, tmp_path: Path) -> None:
@@ -174,7 +180,8 @@ def test_a_module_that_knows_a_domain_is_noticed(code: str, tmp_path: Path) -> N
 
 
 def test_every_domain_folder_is_guarded_and_listed() -> None:
-    folders = {path.parent.name for path in (ROOT / "domains").glob("*/domain.py")}
+    homes = (path.parent for path in (ROOT / "domains").rglob("domain.py"))
+    folders = {".".join(home.relative_to(ROOT / "domains").parts) for home in homes}
     assert folders == set(OF_DOMAINS)
     assert set(DOMAIN_MODULES.values()) == {f"srm.domains.{folder}.domain" for folder in folders}
 

@@ -123,8 +123,8 @@ class Demo:
     """who shows how it is done, in place of the task's expert: a function plan(env), act(observation) or act(env, observation), or a class that is made
     anew for every episode; naming it runs its code"""
     habit: Annotated[str | None, arg(metavar="HABIT")] = None
-    """give MiniGrid's expert a habit: it closes every door behind itself (closes_doors), drops a key it has just taken and
-    takes it again (redrops_key), or takes the used key once more (retakes_used_key)"""
+    """give the task's own expert a habit. MiniGrid's closes every door behind itself (closes_doors), drops a key it has just taken and takes it again
+    (redrops_key), or takes the used key once more (retakes_used_key); LunarLander's flies in a style, gentle or frugal"""
     noise: float = 0.0
     """share of the expert's actions that are random. MiniGrid's expert plans again after each; any other must be act(observation), and episodes that
     fail are left out"""
@@ -136,7 +136,7 @@ class Demo:
                 "--expert, --habit and --noise are of the expert, --from-run shows a policy; leave one of them out"
             )
         if self.expert is not None and self.habit is not None:
-            raise SettingError("--habit is of MiniGrid's expert, --expert shows another; leave one of them out")
+            raise SettingError("--habit is of the task's own expert, --expert shows another; leave one of them out")
 
     def run(self) -> int:
         from srm.domains.envs import stepper_of
@@ -179,8 +179,8 @@ def _own_machine(task: Task) -> Machine | None:
 def _record_with(task: Task, count: int, seed: int, habit: str | None, noise: float) -> Demonstrations:
     domain = domain_of(task.vocabulary)
     if domain is None or domain.record_with is None:
-        planners = " and ".join(f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
-        raise TaskError(f"{task.name}: habits are of {planners} planner; record it without them")
+        experts = " and ".join(f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
+        raise TaskError(f"{task.name}: habits are of {experts} experts; record it without them")
     return domain.record_with(task, count, seed, habit=habit, noise=noise)
 
 

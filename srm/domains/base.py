@@ -142,10 +142,12 @@ class Domain:
     title: str  # what its package calls itself, for messages
     vocabulary: Vocabulary
     actions: tuple[str, ...]  # their names, by number
-    packages: tuple[str, ...]  # distributions whose versions are noted wherever episodes are kept
+    packages: tuple[
+        str, ...
+    ]  # distributions whose versions are noted wherever episodes are kept, where they are installed
     tasks: tuple[Task, ...]
     environments: Mapping[str, tuple[str, ...]]  # the names of each task's environments
-    prefix: str  # of the names of all its environments; short names leave it out
+    prefix: str  # of the names of all its environments, if they share one; short names leave it out
 
     # Its environments
     register: Callable[[], None]  # makes Gymnasium know them

@@ -48,14 +48,15 @@ class Controls:
 
 def controls_of(task: Task, env: gymnasium.Env) -> Controls:
     """Those of the task, of its domain, of the environment, or numbers."""
+    count = action_count(task, env)
     own = task.controls or _of_domain(task)
     if own is not None:
         return own
-    keys = _of_environment(env, action_count(task, env))
+    keys = _of_environment(env, count)
     noop = keys.pop((), None)
     named = {action for combination, action in keys.items() if len(combination) == 1}
     free = [key for key in _KEYS if (key,) not in keys]
-    others = [action for action in range(action_count(task, env)) if action not in named]
+    others = [action for action in range(count) if action not in named]
     return Controls({**keys, **{(key,): action for key, action in zip(free, others, strict=False)}}, noop)
 
 

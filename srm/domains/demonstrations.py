@@ -32,7 +32,7 @@ import numpy as np
 from srm.domains.base import Task
 from srm.domains.envs import Envs
 from srm.domains.record import UNKNOWN_SEED
-from srm.domains.registry import domain_named, domain_of
+from srm.domains.registry import domain_named, domain_of, domains
 from srm.domains.spaces import describe
 from srm.domains.tasks import FAMILIES, find_task
 from srm.errors import DemonstrationError, TaskError, TrajectoryError
@@ -78,13 +78,18 @@ def shipped(task: Task) -> Path:
 
 
 def find_file(named: Path) -> Path:
-    """The file itself or, where there is none, the one that ships for a task of that name."""
-    return shipped(FAMILIES[str(named)]) if str(named) in FAMILIES and not named.exists() else named
+    """The file itself or, where there is none, the one that ships under that name: of a task, or of a style in which it is done."""
+    if named.exists() or named.name != str(named):
+        return named
+    if str(named) in FAMILIES:
+        return shipped(FAMILIES[str(named)])
+    folders = (domain.demonstrations for domain in domains() if domain.demonstrations is not None)
+    return next((path for folder in folders if (path := folder / f"{named}.npz").exists()), named)
 
 
 def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
     """Those of a file, or those that ship; all of them, or only the first so many."""
-    path = path or shipped(task)
+    path = shipped(task) if path is None else find_file(path)
     demos = load(path, task)
     if count is None:
         return demos
@@ -95,6 +100,7 @@ def choose(task: Task, path: Path | None, count: int | None) -> Demonstrations:
 
 def load_with_task(path: Path, name: str | None) -> tuple[Demonstrations, Task]:
     """Demonstrations with the task they are of, which must be named if it does not ship."""
+    path = find_file(path)
     if name is not None:
         task = find_task(name)
         return load(path, task), task

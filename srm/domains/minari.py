@@ -62,10 +62,10 @@ def _action_space(demonstrations: Demonstrations) -> gymnasium.Space[Any]:
     """Just wide enough, where the environment itself cannot be asked."""
     actions = np.concatenate([episode.actions for episode in demonstrations.trajectories])
     domain = domain_named(demonstrations.vocabulary)
-    if domain is not None:
-        return gymnasium.spaces.Discrete(len(domain.actions))
     if actions.dtype.kind == "f":
         return gymnasium.spaces.Box(actions.min(axis=0), actions.max(axis=0), dtype=np.float32)
+    if domain is not None:
+        return gymnasium.spaces.Discrete(len(domain.actions))
     if actions.ndim == 2:
         return gymnasium.spaces.MultiDiscrete(actions.max(axis=0) + 1)
     return gymnasium.spaces.Discrete(int(actions.max()) + 1)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import Distribution
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from srm.domains.base import Domain
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
     from srm.machine.vocabulary import Vocabulary
 
-MODULES = {"minigrid": "srm.domains.minigrid.domain"}  # by the name of the vocabulary
+MODULES = {  # by the name of the vocabulary
+    "minigrid": "srm.domains.minigrid.domain",
+    "lunarlander": "srm.domains.control.lunarlander.domain",
+}
 DEFAULT = "minigrid"  # what is meant where no vocabulary is named
 
 
@@ -72,7 +77,12 @@ def domain_of_env(env: gymnasium.Env) -> Domain | None:
 
 
 def domain_of_id(env_id: str) -> Domain | None:
-    return next((domain for domain in domains() if env_id.startswith(domain.prefix)), None)
+    """Of all names that begin as its environments do or, where they share no beginning, of those that it lists."""
+    for domain in domains():
+        listed = chain.from_iterable(domain.environments.values())
+        if env_id.startswith(domain.prefix) if domain.prefix else env_id in listed:
+            return domain
+    return None
 
 
 def register_environments() -> None:
@@ -82,5 +92,6 @@ def register_environments() -> None:
 
 
 def packages() -> tuple[str, ...]:
-    """Distributions that decide how an episode goes."""
-    return tuple(dict.fromkeys(name for domain in domains() for name in domain.packages))
+    """Distributions that decide how an episode goes, as many of them as are installed."""
+    named = dict.fromkeys(name for domain in domains() for name in domain.packages)
+    return tuple(name for name in named if any(Distribution.discover(name=name)))

@@ -102,12 +102,12 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         (("demo", "doorkey", "--habit", "close_doors"), "there is no habit close_doors; did you mean closes_doors?"),
         (
             ("demo", "examples.corridor:TASK", "--habit", "closes_doors"),
-            "corridor: habits are of MiniGrid's planner; record it without them",
+            "corridor: habits are of MiniGrid's and LunarLander's experts; record it without them",
         ),
         (("demo", "doorkey", "--expert", "examples.corridor:nobody"), "has no attribute 'nobody'"),
         (
             ("demo", "doorkey", "--expert", "examples.corridor:TASK", "--habit", "closes_doors"),
-            "--habit is of MiniGrid's expert, --expert shows another",
+            "--habit is of the task's own expert, --expert shows another",
         ),
         (("demo", "show", "."), ".: is a folder; name a file of demonstrations"),
     ],

@@ -59,17 +59,25 @@ def minigrid() -> Domain:
     return domain
 
 
+def lander() -> Domain:
+    domain = domain_named("lunarlander")
+    assert domain is not None
+    return domain
+
+
 def test_a_domain_is_found_by_what_is_of_it() -> None:
     env = make_environment("MiniGrid-Empty-5x5-v0")
     assert domain_of(FAMILIES["doorkey"].vocabulary) is domain_of_env(env) is minigrid()
     assert domain_of_id("MiniGrid-Empty-5x5-v0") is minigrid()
-    assert domains() == (minigrid(),)
+    assert domain_of_env(make_environment("LunarLanderContinuous-v3")) is domain_of_id("LunarLander-v3") is lander()
+    assert domain_of(FAMILIES["lunarlander_continuous"].vocabulary) is lander()
+    assert domains() == (minigrid(), lander())
 
 
 def test_what_is_of_no_domain_has_none() -> None:
     assert domain_named("nobody") is None
     assert domain_of_env(gymnasium.make("MountainCar-v0")) is None
-    assert domain_of_id("MountainCar-v0") is None
+    assert domain_of_id("MountainCar-v0") is domain_of_id("LunarLander-v9") is None
 
 
 def test_somebodys_own_words_of_the_same_name_are_not_ours() -> None:

@@ -1,0 +1,1 @@
+"""Gymnasium's LunarLander, with four actions and with engines that are throttled."""

@@ -330,6 +330,11 @@ def test_what_unpacks_to_more_than_the_limit_is_refused_before(
     assert "unpack to more than 47 MB" in refusal(file)
 
 
+def test_a_digest_takes_no_copy_of_what_it_reads() -> None:
+    arrays = {"observations": np.zeros(50_000_000, np.uint8)}
+    assert peak_of(lambda: demos._digest(arrays)) < 1_000_000
+
+
 def test_a_text_has_a_limit_of_its_own(file: Path) -> None:
     assert "about is longer than 1 MB" in refusal(packed(file, "about", array_bytes(np.array("x" * 300_000))))
 

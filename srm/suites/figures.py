@@ -179,10 +179,10 @@ def _propose() -> dict[str, str]:
         "obstructedmaze": (MAZE_MACHINE, f"{MAZE} --frames 12000000 --stop-at 0.85"),
     }
     others = {
-        # with 0.01 the policy of seed 106 never went through the door it had unlocked
+        # with 0.01 policies may put the key down as soon as they see the box, and never go to it
         "unlockpickup": f"{MAZE} --frames 2000000 --stop-at 0.9",
         "blockedunlockpickup": "--frames 4000000 --stop-at 0.9",
-        # the mission names the room of the key, and no policy reads it; whoever opens the nearest door first gets 0.77
+        # the mission names the room of the key, and no policy reads it: it has to search
         "lockedroom": f"{MAZE} --frames 4000000 --stop-at 0.6",
     }
     larger = {

@@ -168,8 +168,8 @@ class _Writer:
 
     def _is_taken_back(self, event: str, waypoint: Waypoint) -> bool:
         """Whether undoing it costs here, and the two take turns: then it may pay each time, as the two together pay nothing."""
-        costs = (u for u in undoers(event, self.vocabulary) if self.options.undo and u not in waypoint.ahead)
-        return any(taking_turns(event, undoer, self.vocabulary) for undoer in costs)
+        undone = self._needless_undoers(event, waypoint) if self.options.undo else ()
+        return any(taking_turns(event, undoer, self.vocabulary) for undoer in undone)
 
     def _undoing(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What undoes the milestone that was reached last, or one of the stretch that may be done again."""
@@ -177,16 +177,13 @@ class _Writer:
             return
         here = [stage.repeated.event for stage in waypoint.stages if stage.repeated]
         here += [beside.event for stage in waypoint.stages for beside in stage.besides]
+        here += [waypoint.before] if waypoint.before is not None else []
         for event in here:
-            for undoer in undoers(event, self.vocabulary):
-                if undoer not in waypoint.ahead:
-                    yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
-        if waypoint.before is None:
-            return
-        _, event = waypoint.before
-        for undoer in undoers(event, self.vocabulary):
-            if undoer not in waypoint.ahead:
+            for undoer in self._needless_undoers(event, waypoint):
                 yield RulePlan(undoer, cost(event), None, f"undoes {event}, and nothing later needs it")
+
+    def _needless_undoers(self, event: str, waypoint: Waypoint) -> Iterator[str]:
+        return (undoer for undoer in undoers(event, self.vocabulary) if undoer not in waypoint.ahead)
 
 
 def _limit(beside: Beside) -> tuple[int | HolePlan, str]:

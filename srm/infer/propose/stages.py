@@ -35,12 +35,12 @@ Place = frozenset[Future]
 
 @dataclass(frozen=True)
 class Waypoint:
-    """A place with its name, where each closer leads, and the only place and milestone that lead here, if there is one."""
+    """A place with its name, where each closer leads, and the milestone that was reached last, if there is one way here."""
 
     name: str
     place: Place
     targets: Mapping[str, str]
-    before: tuple[str, str] | None = None
+    before: str | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -70,7 +70,7 @@ def find_waypoints(futures: Sequence[Future]) -> tuple[Waypoint, ...]:
     """Every place that can be reached, the start first."""
     start: Place = frozenset(futures)
     names = {start: _name(start, ())}
-    entries: dict[Place, list[tuple[str, str]]] = {start: []}
+    entries: dict[Place, list[str]] = {start: []}  # the closers that lead there
     targets: dict[Place, dict[str, str]] = {}
     queue = [start]
     for place in queue:
@@ -85,7 +85,7 @@ def find_waypoints(futures: Sequence[Future]) -> tuple[Waypoint, ...]:
                 entries[following] = []
                 queue.append(following)
             targets[place][closer] = names[following]
-            entries[following].append((names[place], closer))
+            entries[following].append(closer)
     return tuple(
         Waypoint(names[place], place, targets[place], entries[place][0] if len(entries[place]) == 1 else None)
         for place in queue

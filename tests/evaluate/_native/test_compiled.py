@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.registry import KnownVocabularies
 from srm.evaluate import reference
 from srm.evaluate._native import compiled, tables
 from srm.evaluate.program import Program
@@ -40,7 +40,8 @@ def test_the_tables_of_c_are_those_of_python() -> None:
 
 @pytest.mark.parametrize("name", library())
 def test_the_tables_of_every_machine_have_the_types_of_c(name: str) -> None:
-    found = Program(find_machine(name), MINIGRID_WORDS).tables
+    machine = find_machine(name)
+    found = Program(machine, KnownVocabularies()[machine.words or ""]).tables
     for field, kind in fields_of(HEADER, "Tables").items():
         if kind in POINTERS:
             assert getattr(found, field).dtype.itemsize == np.dtype(POINTERS[kind]).itemsize, field

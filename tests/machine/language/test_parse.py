@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
+from srm.domains.registry import KnownVocabularies
 from srm.errors import MOST_SHOWN, MachineError
 from srm.machine.fit import require_words
 from srm.machine.holes import Hole
@@ -149,10 +150,10 @@ def test_the_machines_and_their_hand_set_values_ship() -> None:
 
 
 @pytest.mark.parametrize("name", library())
-def test_shipped_machines_use_the_words_of_minigrid(name: str) -> None:
-    machine = find_machine(name, {MINIGRID_WORDS.name: MINIGRID_WORDS})
+def test_shipped_machines_use_the_words_of_a_domain(name: str) -> None:
+    machine = find_machine(name, KnownVocabularies())
     assert machine.name == name
-    assert machine.words == MINIGRID_WORDS.name
+    assert machine.words == ("lunarlander" if name == "lunarlander" else MINIGRID_WORDS.name)
 
 
 def test_a_file_comes_before_a_machine_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

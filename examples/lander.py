@@ -85,12 +85,8 @@ TASK = words.task(
     expert=fly,
     success=land,
     frames=1_000_000,
-    controls=Controls(
-        {
-            ("ArrowLeft",): FIRE_LEFT,
-            ("ArrowUp",): MAIN,
-            ("ArrowRight",): FIRE_RIGHT,
-        },  # `srm studio` flies it in real time
+    controls=Controls(  # `srm studio` flies it in real time
+        {("ArrowLeft",): FIRE_LEFT, ("ArrowUp",): MAIN, ("ArrowRight",): FIRE_RIGHT},
         noop=0,
         turns=False,
         names=("fall", "left", "main engine", "right"),

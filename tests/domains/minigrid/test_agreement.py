@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from srm.domains.envs import EnvPoolEnvs, Step
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.minigrid.tasks import ENVIRONMENTS
+from srm.domains.tasks import find_task
 from srm.seeding import stream
 from tests.domains.minigrid.truth import put_into
 

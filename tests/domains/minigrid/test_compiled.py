@@ -10,9 +10,10 @@ from srm.domains.envs import make_environment
 from srm.domains.minigrid.compiled import CompiledGrid, compiled
 from srm.domains.minigrid.envs import ShowPose
 from srm.domains.minigrid.scenes import GridMoment
+from srm.domains.minigrid.tasks import ENVIRONMENTS
 from srm.domains.record import play
 from srm.domains.scenes import look
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.tasks import find_task
 from srm.seeding import stream
 from srm.trajectory import Trajectory
 

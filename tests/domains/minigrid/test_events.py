@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from srm.domains.base import Task
-from srm.domains.minigrid.tasks import minigrid_task
+from srm.domains.minigrid.tasks import ENVIRONMENTS, minigrid_task
 from srm.domains.minigrid.vocabulary import FORWARD, MINIGRID_WORDS
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.tasks import find_task
 from srm.seeding import stream
 from srm.trajectory import Trajectory, as_rollout
 from tests.domains.minigrid.truth import Occurrence, Truth, occurrences

@@ -12,9 +12,10 @@ import pytest
 from srm.domains.minigrid.expert import plan
 from srm.domains.minigrid.expert_walk import costs, facing, walk
 from srm.domains.minigrid.expert_world import Thing, World, read_world
+from srm.domains.minigrid.tasks import ENVIRONMENTS
 from srm.domains.minigrid.vocabulary import BALL, CLOSED, DOOR, DROP, FORWARD, GOAL, KEY, LEFT, LOCKED, RIGHT, TOGGLE
 from srm.domains.record import play_actions
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.tasks import find_task
 from srm.errors import TaskError
 from srm.seeding import stream
 from srm.trajectory import as_rollout

@@ -17,7 +17,7 @@ from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.expert import plan_from
 from srm.domains.minigrid.expert_walk import costs, facing, walk
 from srm.domains.minigrid.expert_world import Cell, Thing, World, front, read_world
-from srm.domains.minigrid.tasks import minigrid_task
+from srm.domains.minigrid.tasks import ENVIRONMENTS, minigrid_task
 from srm.domains.minigrid.vocabulary import (
     BALL,
     BOX,
@@ -32,7 +32,7 @@ from srm.domains.minigrid.vocabulary import (
     WALL,
     Target,
 )
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.tasks import find_task
 from srm.seeding import stream
 
 # In v0 of some mazes, layouts have no solution to begin with.

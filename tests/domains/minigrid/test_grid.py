@@ -15,7 +15,8 @@ from srm.domains.envs import make_environment, make_envs
 from srm.domains.minigrid.envs import GridEnvs
 from srm.domains.minigrid.grid import DRAWN_BEFORE, Rules, layout_of
 from srm.domains.minigrid.layouts import TARGET, rules_of
-from srm.domains.tasks import ENVIRONMENTS, find_task
+from srm.domains.minigrid.tasks import ENVIRONMENTS
+from srm.domains.tasks import find_task
 from srm.errors import TaskError
 
 ALL = [env_id for ids in ENVIRONMENTS.values() for env_id in ids]

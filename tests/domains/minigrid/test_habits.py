@@ -15,9 +15,10 @@ from srm.domains.minigrid.events import MiniGrid
 from srm.domains.minigrid.expert import plan, plan_from
 from srm.domains.minigrid.expert_world import read_world
 from srm.domains.minigrid.habits import HABITS, Demonstrator, record_with
+from srm.domains.minigrid.tasks import TASKS
 from srm.domains.minigrid.vocabulary import PICKUP
 from srm.domains.record import play_actions, record
-from srm.domains.tasks import FAMILIES, find_task
+from srm.domains.tasks import find_task
 from srm.errors import SettingError, TaskError
 from srm.trajectory import Trajectory, as_rollout
 
@@ -161,7 +162,7 @@ def test_without_a_habit_and_noise_it_is_the_planner() -> None:
 # ---- what they stand on: a plan from the middle of an episode, and a task's own idea of success
 
 
-@pytest.mark.parametrize("task", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("task", TASKS, ids=[task.name for task in TASKS])
 def test_a_plan_goes_on_with_the_key_in_hand(task: Task) -> None:
     env = task.environment(task.env_id)
     env.reset(seed=0)

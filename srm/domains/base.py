@@ -142,9 +142,7 @@ class Domain:
     title: str  # what its package calls itself, for messages
     vocabulary: Vocabulary
     actions: tuple[str, ...]  # their names, by number
-    packages: tuple[
-        str, ...
-    ]  # distributions whose versions are noted wherever episodes are kept, where they are installed
+    packages: tuple[str, ...]  # distributions, if installed, whose versions are noted wherever episodes are kept
     tasks: tuple[Task, ...]
     environments: Mapping[str, tuple[str, ...]]  # the names of each task's environments
     prefix: str  # of the names of all its environments, if they share one; short names leave it out

@@ -41,7 +41,9 @@ def test_neighbouring_seeds_share_no_worlds() -> None:
 
 
 def test_a_long_seed_is_taken() -> None:
-    EnvPoolEnvs(DOORKEY, 1, 2**62).close()
+    envs = EnvPoolEnvs(DOORKEY, 1, 2**62)
+    assert len(envs.reset()[0]) == 1
+    envs.close()
 
 
 def test_the_step_after_an_end_is_not_real_and_pays_nothing() -> None:

@@ -102,4 +102,4 @@ def test_running_sums_equal_those_of_one_step_after_the_other(change: np.ndarray
 def test_invalid_steps_are_held_to_nothing() -> None:
     rollout = rollout_of([0, 0, 0])
     unplayed = replace(rollout, valid=np.zeros_like(rollout.valid))
-    read_events(Lamps([], [5, 5]), unplayed)
+    assert len(read_events(Lamps([], [5, 5]), unplayed)) == 0  # 5 is outside the range of the signal

@@ -22,9 +22,8 @@ def _register() -> None:
 
 
 def _owns(env: gymnasium.Env) -> bool:
-    package = sys.modules.get(
-        "gymnasium.envs.box2d.lunar_lander"
-    )  # nobody has an environment of a module that is not loaded
+    # Nobody has an environment of a module that is not loaded.
+    package = sys.modules.get("gymnasium.envs.box2d.lunar_lander")
     return package is not None and isinstance(env.unwrapped, package.LunarLander)
 
 

@@ -111,6 +111,8 @@ class Eval:
     """draw actions from the policy as in training, or always take the likeliest"""
     seed: int = 0
     """of the environments and actions; never those of training"""
+    demos: Path | None = None
+    """also compare the policy with these demonstrations, word by word: a file, or the name of some that ship"""
     envs: Stepping = "auto"
     """who steps the environments, as with `srm train`, whatever the run was trained in"""
     json: bool = False
@@ -123,8 +125,10 @@ class Eval:
         ZERO_OR_MORE.refuse_outside(self, "--", "seed")
 
     def run(self) -> int:
+        from srm.domains.demonstrations import choose
         from srm.runs.evaluation import evaluate_policy
         from srm.runs.policy import read_policy
+        from srm.runs.word_means import word_means
 
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
@@ -132,13 +136,17 @@ class Eval:
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
+        shown = None if self.demos is None else choose(task, self.demos, None)
         evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed)
+        words = None if shown is None else word_means(trained, task, shown, self.seed)
         if self.replays is not None:
             save_replays(trained, task, self.play, self.seed, self.replays)
         if self.json:
-            print(json.dumps(evaluation.to_json(), indent=2))
+            print(json.dumps(evaluation.to_json() | ({} if words is None else {"words": words.to_json()}), indent=2))
         else:
             print(f"{envs_line(task.env_id, evaluation.envs)}\n{evaluation}")
+            if words is not None:
+                print(words)
             if self.replays is not None:
                 print(f"replays  {self.replays}")
         return 0

@@ -52,7 +52,7 @@ class Evaluation:
         return about | {name: asdict(estimate) for name, estimate in self.estimates.items()}
 
 
-def _success(trained: Trained, task: Task) -> SuccessReader:
+def success_reader(trained: Trained, task: Task) -> SuccessReader:
     """What the task says; else whether the machine that paid the policy is brought to an accepting node."""
     machine = trained.machine() if task.success is None else None
     if not accepts_anything(machine):
@@ -75,7 +75,7 @@ def evaluate_policy(
     try:
         with one_thread():
             player = trained.player(task, envs, EVAL_SEEDS + seed)
-            played = first_episodes(player, episodes, greedy=play == "greedy", judge=_success(trained, task).read)
+            played = first_episodes(player, episodes, greedy=play == "greedy", judge=success_reader(trained, task).read)
     finally:
         envs.close()
     return Evaluation(

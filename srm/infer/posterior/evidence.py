@@ -47,6 +47,17 @@ class Play:
             )
 
 
+def episode_numbers(rollout: Rollout) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """[T, B] the number of the episode that each step belongs to, and [episodes] whether it was played to its end."""
+    over = rollout.terminated | rollout.truncated
+    # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
+    first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
+    episode = first[:-1] + np.cumsum(over, axis=0) - over
+    whole = np.ones(first[-1], np.bool_)
+    whole[first[1:] - 1] = False
+    return episode, whole
+
+
 @dataclass(frozen=True, eq=False)
 class EvidenceSide:
     """Demonstrations, or one policy's play: pay is open until an assignment is given."""
@@ -59,13 +70,7 @@ class EvidenceSide:
     @staticmethod
     def of(program: Program, event_reader: EventReader, rollout: Rollout, column: str = "env") -> EvidenceSide:
         residual, _ = read_rollout(program, event_reader, rollout, column)
-        over = rollout.terminated | rollout.truncated
-        # Episodes of a column are numbered as they end; the one under way at the end of a column is not whole.
-        first = np.concatenate([[0], np.cumsum(over.sum(axis=0) + 1)])  # [B + 1]
-        episode = first[:-1] + np.cumsum(over, axis=0) - over
-        whole = np.ones(first[-1], np.bool_)
-        whole[first[1:] - 1] = False
-        return EvidenceSide(residual, rollout.valid, episode, whole)
+        return EvidenceSide(residual, rollout.valid, *episode_numbers(rollout))
 
     @property
     def steps(self) -> int:

@@ -10,7 +10,7 @@ paid, can outweigh a milestone.
 **trajectories** is the maximum-entropy model, exp(pay of the episode) / Z, without Z: which episode is the demonstration, among it and
 those of a policy, each divided by the probability of its actions? For a soft-optimal expert this is exact where all episodes are
 of one length; where random episodes are longer than demonstrations their number alone outweighs any pay.
-**averages** asks what `totals` asks, of means instead of single episodes, and counts the standard error with which they are known. Where every
+**averages** asks what `totals` asks, of means instead of single episodes, and counts the standard errors with which they are known. Where every
 step pays, what an episode earns is mostly luck; that one lucky episode of random play out-earns a demonstration says nothing of the
 weights (`python -m benchmarks.dense` has the coverage of both).
 
@@ -179,14 +179,13 @@ class EpisodeMoments:
 
 @dataclass(frozen=True, eq=False)
 class AverageLikelihood:
-    """Demonstrators earn more than each policy does on average: a Bradley-Terry model on the difference of two means, which are
-    known up to their standard error. The error is that of all episodes of both, since one demonstration alone shows no spread.
+    """Demonstrators earn more on average than every policy met: a Bradley-Terry model on the difference of two means, with the policy
+    that comes nearest deciding. That is the paper's definition of a solution, as evidence.
 
-    All R rivals are compared with the same demonstrations, whose luck would otherwise count R times, so that together they weigh
-    as much as the square root of R (`python -m benchmarks.dense`: counted in full, 90 % intervals cover 0.83, the strongest alone says nothing).
+    Means are known up to their standard errors. One demonstration alone shows no spread: the policies' counts as that of one more.
     """
 
-    difference: Floats  # [R, H + 1] of the means
+    difference: Floats  # [R, H + 1] of the means of what an episode is paid for each unit of each hole, and for nothing
     variance: Floats  # [R, H + 1, H + 1] of that difference
 
     @staticmethod
@@ -203,22 +202,21 @@ class AverageLikelihood:
             raise DemonstrationError(
                 "no episode of play came to its end, so that averages cannot be compared; give more --frames, or --play RUN"
             )
-        spread = [(ours.scatter + side.scatter) / max(1, ours.count + side.count - 2) for side in met]
-        each = [1 / ours.count + 1 / side.count for side in met]
+        spreads = [side.scatter / max(1, side.count - 1) for side in met]
+        own = (ours.scatter + np.mean(spreads, axis=0)) / ours.count**2
         return AverageLikelihood(
             np.stack([ours.mean - side.mean for side in met]),
-            np.stack([known * share for known, share in zip(spread, each, strict=True)]),
+            np.stack([own + spread / side.count for spread, side in zip(spreads, met, strict=True)]),
         )
 
     def __call__(self, assignments: Floats) -> Floats:
         """[K]."""
         units = np.pad(assignments, ((0, 0), (0, 1)), constant_values=1.0)
-        gain = units @ self.difference.T  # [K, R]
         variance = np.einsum("ki,rij,kj->kr", units, self.variance, units)
         # A logistic function of a number that is known up to a normal error, on average over the error
-        each: Floats = -softplus(-gain / np.sqrt(1 + np.pi / 8 * variance))
-        total: Floats = each.sum(axis=1) / np.sqrt(each.shape[1])
-        return total
+        lead = units @ self.difference.T / np.sqrt(1 + np.pi / 8 * variance)  # [K, R]
+        nearest: Floats = -softplus(-lead.min(axis=1))
+        return nearest
 
 
 def _log_sum_exp(x: Floats) -> Floats:

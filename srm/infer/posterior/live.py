@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf
 from typing import Literal
 
 import numpy as np
@@ -30,10 +29,9 @@ from srm.machine.checks.check import Forbidden
 from srm.machine.holes import Constraint
 from srm.machine.model import Machine
 from srm.seeding import stream
-from srm.settings import Range
+from srm.settings import ZERO_OR_MORE
 from srm.trajectory import Rollout
 
-NEVER_OR_LONGER = Range("0, or a number that is 2 or more", lambda x: x == 0 or 2 <= x < inf)
 NEAR = 60  # sweeps from the prior, or from an earlier posterior, to near the peak
 FIRST = 16  # rounds after which play first joins the evidence
 OFTEN = 4  # and again each time the run is so many times as long
@@ -46,15 +44,19 @@ class LiveConfig(PosteriorConfig):
     pay: Literal["peak", "mean", "draw"] = "peak"
     """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
     refresh: int | None = None
-    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 0: never, random play is all; unless given 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
+    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 1: every 16 rounds; 0: never, random play is all; unless given 1 where averages count, else 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        NEVER_OR_LONGER.refuse_outside(self, "--posterior.", "refresh")
+        ZERO_OR_MORE.refuse_outside(self, "--posterior.", "refresh")
 
     def is_due(self, rounds: int) -> bool:
         """Whether play joins the evidence after so many rounds."""
-        refresh = OFTEN if self.refresh is None else self.refresh
+        refresh = self.refresh
+        if refresh is None:
+            refresh = 1 if self.likelihood == "averages" else OFTEN
+        if refresh == 1:
+            return rounds % FIRST == 0
         due = FIRST
         while refresh and due < rounds:
             due *= refresh
@@ -77,7 +79,7 @@ class LivePosterior(PaysByBelief):
     ) -> None:
         super().__init__(machine, event_reader, demonstrated)
         self.machine, self.constraint, self.forbidden = machine, constraint, forbidden
-        self.config, self._seed, self._tape = config, seed, tape
+        self.config, self._seed, self._tape = config.resolved(machine), seed, tape
         self._prior = Prior.of(machine, constraint)
         self._plays: list[Play] = []
         self._target: InferenceTarget | None = None
@@ -121,7 +123,7 @@ class LivePosterior(PaysByBelief):
         self._believe(rng)
 
     def _make_target(self, plays: Sequence[Play]) -> InferenceTarget:
-        by_episode = self.config.resolved(self.machine).likelihood == "averages"
+        by_episode = self.config.likelihood == "averages"
         evidence = Evidence.of(self.program, self.event_reader, self.demonstrated, tuple(plays), by_episode=by_episode)
         return InferenceTarget(
             self.machine, self.constraint, self.forbidden, self._prior, Density(evidence, self.config)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class PosteriorConfig:
         ONE_OR_MORE.refuse_outside(self, "--posterior.", "ensembles", "first_look", "sweeps")
         PAIRS.refuse_outside(self, "--posterior.", "walkers")
 
-    def resolved(self, machine: Machine) -> PosteriorConfig:
+    def resolved(self, machine: Machine) -> Self:
         """With the likelihood that serves the machine, if none is named."""
         if self.likelihood != "auto":
             return self

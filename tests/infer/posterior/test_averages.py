@@ -40,17 +40,13 @@ def test_the_likelihood_is_its_definition_episode_by_episode(demonstrations: int
     evidence = Evidence.of(
         Program(machine(), reader().vocabulary), reader(), problem.demonstrated, problem.plays, by_episode=True
     )
+    density = Density(evidence, PosteriorConfig())
     for weights in np.random.default_rng(0).uniform(0, 3, (5, 3)):
-        expected = 0.0
-        ours = totals(problem.demonstrated, weights)
-        for rival in problem.plays:
-            theirs = totals(rival.rollout, weights)
-            squares = np.var(ours) * len(ours) + np.var(theirs) * len(theirs)
-            variance = squares / (len(ours) + len(theirs) - 2) * (1 / len(ours) + 1 / len(theirs))
-            gain = (np.mean(ours) - np.mean(theirs)) / sqrt(1 + pi / 8 * variance)
-            expected -= log1p(exp(-gain)) / sqrt(len(problem.plays))
-        density = Density(evidence, PosteriorConfig())
-        assert density(np.append(weights, 0.7)[None])[0] == pytest.approx(expected)
+        ours = np.array(totals(problem.demonstrated, weights))
+        theirs = [np.array(totals(rival.rollout, weights)) for rival in problem.plays]
+        own = (((ours - ours.mean()) ** 2).sum() + np.mean([t.var(ddof=1) for t in theirs])) / len(ours) ** 2
+        leads = [(ours.mean() - t.mean()) / sqrt(1 + pi / 8 * (own + t.var(ddof=1) / len(t))) for t in theirs]
+        assert density(np.append(weights, 0.7)[None])[0] == pytest.approx(-log1p(exp(-min(leads))))
 
 
 def test_averages_are_the_default_of_weighted_terms_and_of_one_machine_that_ships() -> None:

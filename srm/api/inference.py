@@ -34,7 +34,7 @@ def infer(
         task: Where the demonstrations were recorded.
         machine: The machine with holes, or `"proposed"`; the task's first unless given. Values that its holes have are not looked at.
         demonstrations: Those that ship with the task unless given.
-        play: Runs whose policies play too: what they do and demonstrators do not is evidence.
+        play: Runs whose policies play too, or files of what others have shown: what they do and demonstrators do not is evidence.
         out: A folder to write machine, posterior, draws and page into; nothing is written unless given.
         **settings: Any flag of `srm infer`, such as `seed`, `count`, `constraint`, `frames` (of random play), `allow_farming`, or
             `posterior={"sweeps": 2000}`.
@@ -46,7 +46,7 @@ def infer(
     from srm.results import PosteriorResult
     from srm.runs.folder import refuse_taken
     from srm.runs.keywords import configured
-    from srm.runs.posterior import Inference, Inputs, infer_holes, write_inference
+    from srm.runs.posterior import Inference, Inputs, infer_holes, read_rivals, write_inference
 
     resolved = task_named(task)
     if machine == PROPOSED:
@@ -64,7 +64,7 @@ def infer(
     if folder is not None:
         refuse_taken(folder, resumable=False)
     answers = None if config.preferences is None else read_preferences(config.preferences, resolved)
-    inputs = Inputs(resolved, opened, constraint, demos, answers)
+    inputs = Inputs(resolved, opened, constraint, demos, answers, read_rivals(config.play, resolved))
     posterior = infer_holes(config, inputs)
     if folder is not None:
         from srm.report.run.inference import write_posterior_report

@@ -150,6 +150,7 @@ def evaluate(
     play: ActionChoice = "sampled",
     seed: int = 0,
     task: Task | str | None = None,
+    demonstrations: Demonstrations | Named | None = None,
 ) -> Evaluation:
     """Plays episodes with a trained policy, in environments that nobody trained in.
 
@@ -160,6 +161,7 @@ def evaluate(
         play: Draw actions from the policy, as in training, or always take the likeliest (`"greedy"`).
         seed: Of envs and actions; never those of training.
         task: What the policy was trained on, if it is a task of your own and `policy` a folder. Naming it runs its code.
+        demonstrations: Also compare the policy with these, word by word: events, and sums and means of signals.
     """
     from srm.results import RunResult
     from srm.runs.evaluation import evaluate_policy
@@ -174,8 +176,11 @@ def evaluate(
     if isinstance(env, Task):
         trained = replace(trained, given=trained.given or env)
         trained.refuse_other(env, env.name)
-        return evaluate_policy(trained, env, episodes, play=play, seed=seed)
-    return evaluate_policy(trained, trained.environment(env), episodes, play=play, seed=seed)
+        at = env
+    else:
+        at = trained.environment(env)
+    shown = None if demonstrations is None else demonstrations_named(at, demonstrations, None)
+    return evaluate_policy(trained, at, episodes, play=play, seed=seed, demonstrations=shown)
 
 
 def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:

@@ -128,7 +128,6 @@ class Eval:
         from srm.domains.demonstrations import choose
         from srm.runs.evaluation import evaluate_policy
         from srm.runs.policy import read_policy
-        from srm.runs.word_means import word_means
 
         if self.replays is not None and self.replays.exists():
             raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
@@ -137,16 +136,13 @@ class Eval:
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
         shown = None if self.demos is None else choose(task, self.demos, None)
-        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed)
-        words = None if shown is None else word_means(trained, task, shown, self.seed)
+        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed, demonstrations=shown)
         if self.replays is not None:
             save_replays(trained, task, self.play, self.seed, self.replays)
         if self.json:
-            print(json.dumps(evaluation.to_json() | ({} if words is None else {"words": words.to_json()}), indent=2))
+            print(json.dumps(evaluation.to_json(), indent=2))
         else:
             print(f"{envs_line(task.env_id, evaluation.envs)}\n{evaluation}")
-            if words is not None:
-                print(words)
             if self.replays is not None:
                 print(f"replays  {self.replays}")
         return 0

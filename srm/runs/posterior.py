@@ -14,11 +14,13 @@ Nothing is trained. The folder appears whole, when everything is known.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import tyro
 
 from srm.domains import demonstrations as demos
@@ -75,8 +77,8 @@ class Inference:
     """file of demonstrations; those that ship with the package unless given"""
     count: Annotated[int | None, tyro.conf.arg(aliases=["-n"])] = None
     """use only the first so many demonstrations"""
-    play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
-    """let the policy of this run play too, beside random play: what it does and demonstrators do not is evidence; may be repeated"""
+    play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN|DEMOS")] = ()
+    """let the policy of this run play too, beside random play, or somebody whose demonstrations these are: what they do and demonstrators do not is evidence; may be repeated"""
     preferences: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """answers about pairs of episodes, as the studio writes them: evidence too"""
     frames: int = RANDOM_FRAMES
@@ -101,6 +103,7 @@ class Inputs:
     constraint: Constraint | None
     demonstrations: Demonstrations
     preferences: Preferences | None = None
+    rivals: Mapping[Path, Demonstrations] = field(default_factory=dict)  # of --play, but for runs
 
 
 def read_inputs(settings: Inference) -> Inputs:
@@ -110,11 +113,24 @@ def read_inputs(settings: Inference) -> Inputs:
     if not machine.holes:
         raise MachineError(f"machine {machine.name} has no holes to infer; train on it with `srm train --reward`")
     refuse_unfit(machine, task.vocabulary, settings.constraint)
-    for folder in settings.play:
-        policy_file(folder)  # refused if there is none
     constraint = None if settings.constraint == NO_CONSTRAINT else machine.constraint(settings.constraint)
     answers = None if settings.preferences is None else read_preferences(settings.preferences, task)
-    return Inputs(task, machine, constraint, demos.choose(task, settings.demos, settings.count), answers)
+    return Inputs(
+        task,
+        machine,
+        constraint,
+        demos.choose(task, settings.demos, settings.count),
+        answers,
+        read_rivals(settings.play, task),
+    )
+
+
+def read_rivals(named: Sequence[Path], task: Task) -> dict[Path, Demonstrations]:
+    """Those of --play that are demonstrations; a run without a policy is refused."""
+    for folder in named:
+        if folder.is_dir():
+            policy_file(folder)
+    return {rival: demos.choose(task, rival, None) for rival in named if not rival.is_dir()}
 
 
 def _task_and_machine(settings: Inference) -> tuple[Task, Machine]:
@@ -177,10 +193,14 @@ def _task_of(settings: Inference) -> Task:
 
 def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
     demonstrated, answers = inputs.demonstrations.as_rollout(), inputs.preferences
-    plays = [
-        *first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames),
-        *_policy_plays(settings, inputs, demonstrated),
+    first = first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames)
+    # How likely somebody's actions were is not known; as likely as any others is what is assumed.
+    uniform = float(first[0].log_prob[0, 0])
+    shown = [
+        Play(rollout, np.full(rollout.valid.shape, uniform), np.full(demonstrated.valid.shape, uniform))
+        for rollout in (rival.as_rollout() for rival in inputs.rivals.values())
     ]
+    plays = [*first, *shown, *_policy_plays(settings, inputs, demonstrated)]
     return infer(
         inputs.machine,
         inputs.constraint,
@@ -195,14 +215,15 @@ def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
 
 
 def _policy_plays(settings: Inference, inputs: Inputs, demonstrated: Rollout) -> list[Play]:
-    if not settings.play:
+    runs = [rival for rival in settings.play if rival not in inputs.rivals]
+    if not runs:
         return []
     from srm.runs.policy_play import policy_play  # torch, which nothing else here needs
 
     demonstrations = inputs.demonstrations
     return [
         policy_play(folder, inputs.task, demonstrations, demonstrated, settings.seed, settings.frames)
-        for folder in settings.play
+        for folder in runs
     ]
 
 

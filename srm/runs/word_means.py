@@ -3,27 +3,23 @@
 Two who solve a task may differ in all of it: one hurries and burns fuel, the other takes its time. What is compared is their solved
 episodes, since how somebody fails says nothing of a style.
 
-    word_means(trained, task, demonstrations) -> WordMeans
+    word_means(player, success, reader, demonstrations) -> WordMeans
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from srm.domains.base import EventReader, Task
+from srm.domains.base import EventReader
 from srm.domains.demonstrations import refuse_misfit
+from srm.evaluate.success import SuccessReader
 from srm.infer.posterior.evidence import episode_numbers
-from srm.rl.evaluation import IntervalEstimate, mean_estimate, play_whole
+from srm.rl.evaluation import EnvPlayer, IntervalEstimate, mean_estimate, play_whole
 from srm.rl.threads import one_thread
-from srm.runs.evaluation import EVAL_SEEDS, success_reader
-from srm.runs.policy import Trained
 from srm.trajectory import Demonstrations, Mask, Rollout
-
-ENVS = 32  # each plays several episodes
 
 
 @dataclass(frozen=True)
@@ -56,38 +52,39 @@ class WordMeans:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        width = max(len(f"{mean.word}, {mean.of}") for mean in self.words)
         yield f"{self.demonstrations} demonstrations beside {self.solved} solved episodes of {self.episodes}; mean [95 % interval]"
-        yield f"  {'':<{width}}  {'demonstrated':<26}  {'policy':<26}  ratio"
-        for mean in self.words:
-            played = "-" if mean.played is None else f"{mean.played:.4g}"
-            ratio = "" if mean.ratio is None else f"{mean.ratio:.2f}"
-            yield f"  {f'{mean.word}, {mean.of}':<{width}}  {f'{mean.demonstrated:.4g}':<26}  {played:<26}  {ratio}".rstrip()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        rows = [("", "demonstrated", "policy", "ratio"), *map(_row, self.words)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def word_means(trained: Trained, task: Task, demonstrations: Demonstrations, seed: int = 0) -> WordMeans:
-    """`task` names the environment that the policy plays in, its actions drawn."""
-    envs = task.make_envs(ENVS, EVAL_SEEDS + seed)
-    try:
-        refuse_misfit(demonstrations, envs)
-        with one_thread():
-            played, _ = play_whole(trained.player(task, envs, EVAL_SEEDS + seed))
-    finally:
-        envs.close()
-    reader = task.event_reader()
+def _row(mean: WordMean) -> tuple[str, str, str, str]:
+    played = "-" if mean.played is None else f"{mean.played:.3g}"
+    return (
+        f"{mean.word}, {mean.of}",
+        f"{mean.demonstrated:.3g}",
+        played,
+        "" if mean.ratio is None else f"{mean.ratio:.2f}",
+    )
+
+
+def word_means(
+    player: EnvPlayer, success: SuccessReader, reader: EventReader, demonstrations: Demonstrations
+) -> WordMeans:
+    """Of a player whose envs were just reset."""
+    refuse_misfit(demonstrations, player.envs)
+    with one_thread():
+        played, _ = play_whole(player)
     shown = by_episode(reader, demonstrations.as_rollout())
     over = played.terminated | played.truncated
-    solved = success_reader(trained, task).read(played)
+    solved = success.read(played)
     done = by_episode(reader, played, over if solved is None else solved)
     words = tuple(
         WordMean(word, of, mean_estimate(values), mean_estimate(done[word, of]) if len(done[word, of]) else None)
         for (word, of), values in shown.items()
     )
-    counted = len(next(iter(done.values())))
-    return WordMeans(words, len(demonstrations.trajectories), int(over.sum()), counted)
+    return WordMeans(words, len(demonstrations), int(over.sum()), len(done["steps", "times"]))
 
 
 def by_episode(reader: EventReader, rollout: Rollout, counted: Mask | None = None) -> dict[tuple[str, str], np.ndarray]:
@@ -110,6 +107,7 @@ def by_episode(reader: EventReader, rollout: Rollout, counted: Mask | None = Non
         np.add.at(happened, (events.step[at], events.env[at]), 1)
         read[event.name, "times"] = summed(happened)
     for signal in vocabulary.signals:
-        sums = summed(events.signals[..., vocabulary.signal_index[signal.name]])
-        read |= {(signal.name, "sum"): sums, (signal.name, "mean"): sums / np.maximum(steps, 1)}
+        read[signal.name, "sum"] = summed(events.signals[..., vocabulary.signal_index[signal.name]])
+        if signal.change_of is None:
+            read[signal.name, "mean"] = read[signal.name, "sum"] / np.maximum(steps, 1)
     return read

@@ -20,6 +20,7 @@ from srm.errors import DemonstrationError, TrajectoryError
 from srm.evaluate import batched, symbolic
 from srm.evaluate.payer import read_rollout
 from srm.evaluate.program import Program
+from srm.evaluate.success import accepting_rules
 from srm.infer.posterior.prior import Floats
 from srm.trajectory import Rollout, first_columns
 
@@ -113,6 +114,14 @@ class EvidenceSide:
         episode = self.episode[entries.step, entries.env]
         sums = [np.bincount(episode, row, minlength=len(self.whole))[self.whole] for row in pay]
         return np.stack(sums).astype(np.float64)
+
+    def accepted(self) -> npt.NDArray[np.bool_]:
+        """Which whole episodes bring the machine to an accepting node; no guard of it may compare a hole."""
+        entries, program = self.residual.entries, self.residual.program
+        rule = batched.pay(self.residual, np.zeros((1, program.tables.holes))).rule[0]
+        accepts = np.append(accepting_rules(program.machine), False)[rule]  # the last is that of idle steps
+        counted = np.bincount(self.episode[entries.step, entries.env][accepts], minlength=len(self.whole))
+        return (counted > 0)[self.whole]
 
     def _begin(self) -> npt.NDArray[np.intp]:
         """The first valid step of each episode."""

@@ -32,6 +32,10 @@ from srm.infer.hole_uses import guard_holes
 from srm.infer.posterior.evidence import Evidence, EvidenceSide
 from srm.infer.posterior.prior import Floats
 
+FEW = 5  # episodes that say how somebody succeeds
+LUCK = np.linspace(-3, 3, 25)  # of the demonstrators, in standard errors
+LOG_CHANCE = -(LUCK**2) / 2 - np.log(np.exp(-(LUCK**2) / 2).sum())
+
 
 class Likelihood(Protocol):
     def __call__(self, pays: list[Floats], c: Floats) -> Floats:
@@ -168,25 +172,43 @@ class EpisodeMoments:
     scatter: Floats  # [H + 1, H + 1] sum of the outer products of deviations from the mean
 
     @staticmethod
-    def of(side: EvidenceSide) -> EpisodeMoments:
-        holes = side.residual.program.tables.holes
-        pays = side.pay(np.concatenate([np.eye(holes), np.zeros((1, holes))]))  # pay is affine in the holes
-        units = side.sum_by_episode(np.concatenate([pays[:-1] - pays[-1], pays[-1:]])).T  # [J, H + 1]
-        mean = units.mean(axis=0) if len(units) else np.zeros(holes + 1)
+    def of(units: Floats) -> EpisodeMoments:
+        """Of [J, H + 1]."""
+        mean = units.mean(axis=0) if len(units) else np.zeros(units.shape[1])
         deviations = units - mean
         return EpisodeMoments(len(units), mean, deviations.T @ deviations)
 
 
+def units_by_episode(side: EvidenceSide) -> Floats:
+    """[whole episodes, H + 1]; pay is affine in the holes."""
+    holes = side.residual.program.tables.holes
+    pays = side.pay(np.concatenate([np.eye(holes), np.zeros((1, holes))]))
+    return side.sum_by_episode(np.concatenate([pays[:-1] - pays[-1], pays[-1:]])).T
+
+
+def rivals(side: EvidenceSide) -> list[EpisodeMoments]:
+    """A policy, and apart from its failures what it does where it brings the machine to an accepting node."""
+    units, accepted = units_by_episode(side), side.accepted()
+    kinds = [units, units[accepted]] if FEW <= accepted.sum() < len(accepted) else [units]
+    return [EpisodeMoments.of(kind) for kind in kinds if len(kind)]
+
+
 @dataclass(frozen=True, eq=False)
 class AverageLikelihood:
-    """Demonstrators earn more on average than every policy met: a Bradley-Terry model on the difference of two means, with the policy
-    that comes nearest deciding. That is the paper's definition of a solution, as evidence.
+    """Demonstrators earn more on average than every policy met: a Bradley-Terry model on the difference of two means. That is the
+    paper's definition of a solution, as evidence.
 
-    Means are known up to their standard errors. One demonstration alone shows no spread: the policies' counts as that of one more.
+    A policy that succeeds now and then is a rival twice, by all of its episodes and by those that succeed: demonstrations are
+    chosen by their success, and beside a failure every style looks cheap.
+
+    Means are known up to their standard errors. That of the demonstrations is in all comparisons, so the likelihood is the average over
+    what they may truly earn; that of a policy is its own. One demonstration alone shows no spread: the policies' counts as that of one more.
     """
 
-    difference: Floats  # [R, H + 1] of the means of what an episode is paid for each unit of each hole, and for nothing
-    variance: Floats  # [R, H + 1, H + 1] of that difference
+    demonstrated: Floats  # [H + 1] mean of what an episode is paid for each unit of each hole, and for nothing
+    error: Floats  # [H + 1, H + 1] variance of that mean
+    played: Floats  # [R, H + 1]
+    errors: Floats  # [R, H + 1, H + 1]
 
     @staticmethod
     def of(evidence: Evidence) -> AverageLikelihood:
@@ -196,27 +218,30 @@ class AverageLikelihood:
                 f"--posterior.likelihood averages: a guard of machine {machine.name} compares ?{min(guard_holes(machine))}, "
                 "which averages say nothing of; use both"
             )
-        ours, *theirs = (EpisodeMoments.of(side) for side in (evidence.demonstrations, *evidence.plays))
-        met = [side for side in theirs if side.count]
+        ours = EpisodeMoments.of(units_by_episode(evidence.demonstrations))
+        met = [rival for side in evidence.plays for rival in rivals(side)]
         if not met:
             raise DemonstrationError(
                 "no episode of play came to its end, so that averages cannot be compared; give more --frames, or --play RUN"
             )
-        spreads = [side.scatter / max(1, side.count - 1) for side in met]
-        own = (ours.scatter + np.mean(spreads, axis=0)) / ours.count**2
+        spreads = [rival.scatter / max(1, rival.count - 1) for rival in met]
         return AverageLikelihood(
-            np.stack([ours.mean - side.mean for side in met]),
-            np.stack([own + spread / side.count for spread, side in zip(spreads, met, strict=True)]),
+            ours.mean,
+            (ours.scatter + np.mean(spreads, axis=0)) / ours.count**2,
+            np.stack([rival.mean for rival in met]),
+            np.stack([spread / rival.count for spread, rival in zip(spreads, met, strict=True)]),
         )
 
     def __call__(self, assignments: Floats) -> Floats:
         """[K]."""
         units = np.pad(assignments, ((0, 0), (0, 1)), constant_values=1.0)
-        variance = np.einsum("ki,rij,kj->kr", units, self.variance, units)
+        pairs = (units[:, :, None] * units[:, None, :]).reshape(len(units), -1)  # [K, (H + 1)^2]
+        error = np.sqrt(pairs @ self.error.ravel())
+        variance = pairs @ self.errors.reshape(len(self.errors), -1).T  # [K, R]
+        lead = (units @ (self.demonstrated - self.played).T)[..., None] + error[:, None, None] * LUCK  # [K, R, Q]
         # A logistic function of a number that is known up to a normal error, on average over the error
-        lead = units @ self.difference.T / np.sqrt(1 + np.pi / 8 * variance)  # [K, R]
-        nearest: Floats = -softplus(-lead.min(axis=1))
-        return nearest
+        each = -softplus(-lead / np.sqrt(1 + np.pi / 8 * variance)[..., None])
+        return _log_sum_exp(each.sum(axis=1) + LOG_CHANCE)
 
 
 def _log_sum_exp(x: Floats) -> Floats:

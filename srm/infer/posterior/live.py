@@ -44,7 +44,7 @@ class LiveConfig(PosteriorConfig):
     pay: Literal["peak", "mean", "draw"] = "peak"
     """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
     refresh: int | None = None
-    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 1: every 16 rounds; 0: never, random play is all; unless given 1 where averages count, else 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
+    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 1: every 16 rounds; 0: never, random play is all; unless given 2 where averages count, else 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,9 +52,8 @@ class LiveConfig(PosteriorConfig):
 
     def is_due(self, rounds: int) -> bool:
         """Whether play joins the evidence after so many rounds."""
-        refresh = self.refresh
-        if refresh is None:
-            refresh = 1 if self.likelihood == "averages" else OFTEN
+        usual = 2 if self.likelihood == "averages" else OFTEN
+        refresh = usual if self.refresh is None else self.refresh
         if refresh == 1:
             return rounds % FIRST == 0
         due = FIRST
@@ -116,8 +115,9 @@ class LivePosterior(PaysByBelief):
         rng = stream(
             self._seed, f"posterior of {len(self._plays)} policies" if self._walkers is not None else "posterior"
         )
-        # The peak needs walkers near it, not converged draws: those are drawn at the end.
-        short = replace(self.config, sweeps=NEAR) if self.config.pay == "peak" else self.config
+        # The peak needs walkers near it, not converged draws: those are drawn at the end. Of averages the mean pays.
+        searches = self.config.pay == "peak" and self.config.likelihood != "averages"
+        short = replace(self.config, sweeps=NEAR) if searches else self.config
         self._draws = draw(self._prior, self._target.density, short, rng, self._walkers)
         self._walkers = self._draws.walkers
         self._believe(rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log1p, pi, sqrt
+from math import exp, log, log1p, pi, sqrt
 
 import numpy as np
 import pytest
@@ -44,9 +44,13 @@ def test_the_likelihood_is_its_definition_episode_by_episode(demonstrations: int
     for weights in np.random.default_rng(0).uniform(0, 3, (5, 3)):
         ours = np.array(totals(problem.demonstrated, weights))
         theirs = [np.array(totals(rival.rollout, weights)) for rival in problem.plays]
-        own = (((ours - ours.mean()) ** 2).sum() + np.mean([t.var(ddof=1) for t in theirs])) / len(ours) ** 2
-        leads = [(ours.mean() - t.mean()) / sqrt(1 + pi / 8 * (own + t.var(ddof=1) / len(t))) for t in theirs]
-        assert density(np.append(weights, 0.7)[None])[0] == pytest.approx(-log1p(exp(-min(leads))))
+        squares = ((ours - ours.mean()) ** 2).sum() + np.mean([rival.var(ddof=1) for rival in theirs])
+        expected, chances = 0.0, 0.0
+        for luck in np.linspace(-5, 5, 501):
+            earned, chance = ours.mean() + luck * sqrt(squares) / len(ours), exp(-(luck**2) / 2)
+            leads = [(earned - t.mean()) / sqrt(1 + pi / 8 * t.var(ddof=1) / len(t)) for t in theirs]
+            expected, chances = expected + chance * exp(-sum(log1p(exp(-lead)) for lead in leads)), chances + chance
+        assert density(np.append(weights, 0.7)[None])[0] == pytest.approx(log(expected / chances), rel=0.01)
 
 
 def test_averages_are_the_default_of_weighted_terms_and_of_one_machine_that_ships() -> None:

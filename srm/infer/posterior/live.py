@@ -35,6 +35,7 @@ from srm.trajectory import Rollout
 NEAR = 60  # sweeps from the prior, or from an earlier posterior, to near the peak
 FIRST = 16  # rounds after which play first joins the evidence
 OFTEN = 4  # and again each time the run is so many times as long
+EVENLY = 1  # after 16, 32, and then every 64 rounds: who does a task in another style is told only by policies that can do it
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class LiveConfig(PosteriorConfig):
     pay: Literal["peak", "mean", "draw"] = "peak"
     """which assignment pays: the posterior's peak, its mean, or a fresh draw each round"""
     refresh: int | None = None
-    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 1: every 16 rounds; 0: never, random play is all; unless given 2 where averages count, else 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
+    """play joins the evidence after 16 rounds, and again each time the run is so many times as long; 1: after 16, 32, and then every 64 rounds; 0: never, random play is all; unless given 1 where averages count, else 4, or 0 with --allow-farming, where the play of a policy that farms would count against what demonstrations show"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,10 +53,10 @@ class LiveConfig(PosteriorConfig):
 
     def is_due(self, rounds: int) -> bool:
         """Whether play joins the evidence after so many rounds."""
-        usual = 2 if self.likelihood == "averages" else OFTEN
+        usual = EVENLY if self.likelihood == "averages" else OFTEN
         refresh = usual if self.refresh is None else self.refresh
-        if refresh == 1:
-            return rounds % FIRST == 0
+        if refresh == EVENLY:
+            return rounds in (FIRST, 2 * FIRST) or (rounds > 0 and rounds % (4 * FIRST) == 0)
         due = FIRST
         while refresh and due < rounds:
             due *= refresh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, log, log1p, pi, sqrt
 
 import numpy as np
@@ -11,16 +12,51 @@ from benchmarks.dense import DenseProblem, machine, play, policy_for, reader, re
 from examples.runner import TASK
 from srm.domains.record import record
 from srm.domains.terms import from_terms
+from srm.domains.words import WordReader, WrittenVocabulary
 from srm.errors import DemonstrationError, SettingError
 from srm.evaluate.program import Program
 from srm.infer.hole_uses import pays_terms
-from srm.infer.posterior.evidence import Evidence
+from srm.infer.posterior.evidence import Evidence, Play
 from srm.infer.posterior.infer import first_plays, infer
+from srm.infer.posterior.likelihood import AverageLikelihood
 from srm.infer.posterior.near import NearestStep
 from srm.infer.posterior.sample import Density, PosteriorConfig
 from srm.machine.language.parse import find_machine, library, parse
 from srm.seeding import stream
-from srm.trajectory import Rollout, masked
+from srm.trajectory import Rollout, Trajectory, as_rollout, masked
+
+
+@cache
+def stairs() -> WordReader:
+    words = WrittenVocabulary("stairs")
+
+    @words.event
+    def top(after: np.ndarray) -> np.ndarray:
+        """at the top"""
+        return after[..., 0] >= 9
+
+    @words.signal(low=1, high=1)
+    def one(after: np.ndarray) -> np.ndarray:
+        """for each step"""
+        return np.ones(after.shape[:2])
+
+    return words.reader()
+
+
+def episode(steps: int, arrives: bool) -> Trajectory:
+    heights = np.zeros(steps + 1, np.float32)
+    heights[-1] = 9 * arrives
+    return Trajectory(
+        observations=heights[:, None],
+        actions=np.zeros(steps, np.int64),
+        poses=np.zeros((steps + 1, 0), np.int16),
+        task_reward=np.zeros(steps, np.float32),
+        terminated=True,
+    )
+
+
+def rival_of(played: Rollout, demonstrated: Rollout) -> Play:
+    return Play(played, np.zeros(played.valid.shape), np.zeros(demonstrated.valid.shape))
 
 
 def totals(rollout: Rollout, weights: np.ndarray) -> list[float]:
@@ -114,3 +150,30 @@ def test_a_task_is_compared_with_random_play_and_with_play_near_the_demonstratio
     posterior = infer(built, built.constraint(), TASK.event_reader(), demos, plays, PosteriorConfig(sweeps=300), seed=0)
     assert posterior.values["forward"] > 0
     assert not posterior.forbidden.unproved
+
+
+def test_a_rival_that_succeeds_now_and_then_is_compared_by_its_successes_too() -> None:
+    """Beside failures every style looks cheap: demonstrators who take two steps are told from a rival who takes five only by what it does when it arrives."""
+    climb = parse(
+        "machine climb\nwords stairs\nholes ?top in 0 .. 5 ?step in -1 .. 0\nstart s\n    top // ?top -> done\n    otherwise // ?step * one\naccept done",
+        {"stairs": stairs().vocabulary},
+    )
+    demonstrated = as_rollout([episode(2, True) for _ in range(6)])
+    often = as_rollout([episode(5, True) for _ in range(6)])
+    seldom = as_rollout([episode(5, True) for _ in range(6)] + [episode(5, False) for _ in range(40)])
+    evidence = [
+        AverageLikelihood.of(
+            Evidence.of(
+                Program(climb, stairs().vocabulary),
+                stairs(),
+                demonstrated,
+                (rival_of(played, demonstrated),),
+                by_episode=True,
+            )
+        )
+        for played in (often, seldom)
+    ]
+    assert [len(likelihood.played) for likelihood in evidence] == [1, 2]
+    assert np.allclose(evidence[1].played[1], evidence[0].played[0])
+    dear, cheap = evidence[1](np.array([[5.0, -1.0], [5.0, -0.01]]))
+    assert dear > cheap

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from srm.domains.base import Task
 from srm.domains.control.lunarlander.episodes import check_ranges
 from srm.domains.controls import action_names, controls_of
 from srm.domains.demonstrations import choose
@@ -29,10 +30,16 @@ def test_the_machine_is_proved_and_its_atom_is_needed() -> None:
     assert "staying can be the better choice" in str(bare)
 
 
-def test_the_machine_accepts_what_lands() -> None:
+@pytest.mark.parametrize(
+    ("task", "shown"),
+    [(LANDER, None), (LANDER, Path("lunarlander_frugal")), (THROTTLED, None)],
+    ids=("gentle", "frugal", "throttled"),
+)
+def test_the_machine_accepts_what_lands(task: Task, shown: Path | None) -> None:
+    """Also what lifts off for a moment and comes to rest without touching the ground a second time."""
     machine, values = find_machine("lunarlander"), {hole.name: 0.0 for hole in find_machine("lunarlander").holes}
-    for trajectory in choose(LANDER, None, 3).trajectories:
-        assert trace(machine, LANDER.event_reader(), trajectory, values).steps[-1].target == "landed"
+    for trajectory in choose(task, shown, None).trajectories:
+        assert trace(machine, task.event_reader(), trajectory, values).steps[-1].target == "landed"
 
 
 def test_a_person_flies_in_real_time() -> None:

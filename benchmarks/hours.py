@@ -1,0 +1,89 @@
+"""How long every suite takes: the speed of each kind of run, measured here, and from it the hours of each suite.
+
+    python -m benchmarks.hours [--frames 100000]
+
+A kind is what decides the speed: learner, network, what pays, and how holes are inferred. Each is timed in DoorKey-8x8, whose larger relatives step
+as fast; the machine of another curve is stood for by one with values. Runs that reach their `--stop-at` end sooner, so the hours are the most
+that a suite can take. On a cluster a run is one slot's work: what `srm suite` cannot divide is the longest chain of a machine and the runs that need it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from srm.suites.figures import SUITES
+from srm.suites.suite import CurveCommand, Suite
+
+SLOTS = 32  # of the cluster
+Kind = tuple[str, ...]  # the words of its command, behind `srm`
+
+
+def kind_of(curve: CurveCommand) -> Kind:
+    words = [curve.verb, "doorkey", "--learner", curve.value("--learner", "ppo")]
+    if curve.value("--net") == "lstm":
+        words += ["--net", "lstm"]
+    if curve.verb == "learn":
+        return (*words, "--infer", curve.value("--infer", "posterior"))
+    reward = curve.value("--reward", "task")
+    known = reward if reward in ("task", "gail", "gan_gcl") else "doorkey_handset"
+    return (*words, "--reward", known)
+
+
+def speed(kind: Kind, frames: int) -> float:
+    """Frames a second of the whole command on one core, without what it takes to start."""
+    one = ["--cores", "1"] if kind[0] == "learn" else []
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        subprocess.run(
+            [sys.executable, "-m", "srm", *kind, *one, "--frames", str(frames), "--seed", "100", "-o", str(run)],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            check=True,
+            capture_output=True,
+        )
+        summary = json.loads((run / "summary.json").read_text())
+    return float(summary["frames"] / summary["seconds"])
+
+
+def hours(curve: CurveCommand, speeds: dict[Kind, float]) -> float:
+    return curve.frames / speeds[kind_of(curve)] / 3600
+
+
+def row(suite: Suite, speeds: dict[Kind, float]) -> str:
+    each = {name: hours(curve, speeds) for name, curve in suite.curves.items()}
+    chains = [each[name] + each.get(curve.needs or "", 0.0) for name, curve in suite.curves.items()]
+    total = suite.seeds * sum(each.values())
+    cluster = max(max(chains), total / SLOTS)
+    cells = f"{suite.seeds * len(suite.curves)} | {suite.frames / 1e6:,.0f} M | {total / 2:.1f} | {cluster:.1f}"
+    return f"| `srm suite {suite.name}` | {suite.title} | {cells} |"
+
+
+def page(frames: int) -> Iterator[str]:
+    kinds = list(dict.fromkeys(kind_of(curve) for suite in SUITES.values() for curve in suite.curves.values()))
+    speeds = {}
+    yield "| kind of run | frames a second |"
+    yield "|---|--:|"
+    for kind in kinds:
+        speeds[kind] = speed(kind, frames)
+        yield f"| `srm {' '.join(kind)}` | {speeds[kind]:,.0f} |"
+    yield ""
+    yield f"| command | question | runs | frames at most | hours, two cores | hours, {SLOTS} slots |"
+    yield "|---|---|--:|--:|--:|--:|"
+    yield from (row(suite, speeds) for suite in SUITES.values())
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=100_000)
+    for line in page(parser.parse_args(arguments).frames):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

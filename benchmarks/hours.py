@@ -3,7 +3,7 @@
     python -m benchmarks.hours [--frames 100000]
 
 A kind is what decides the speed: learner, network, what pays, and how holes are inferred. Each is timed in DoorKey-8x8, whose larger relatives step
-as fast; the machine of another curve is stood for by one with values. Runs that reach their `--stop-at` end sooner, so the hours are the most
+as fast, or in the task itself outside MiniGrid; the machine of another curve is stood for by one with values. Runs that reach their `--stop-at` end sooner, so the hours are the most
 that a suite can take. On a cluster a run is one slot's work: what `srm suite` cannot divide is the longest chain of a machine and the runs that need it.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from srm.domains.tasks import find_task
 from srm.suites.figures import SUITES
 from srm.suites.suite import CurveCommand, Suite
 
@@ -26,7 +27,8 @@ Kind = tuple[str, ...]  # the words of its command, behind `srm`
 
 
 def kind_of(curve: CurveCommand) -> Kind:
-    words = [curve.verb, "doorkey", "--learner", curve.value("--learner", "ppo")]
+    own = find_task(curve.task).vocabulary.name != "minigrid"
+    words = [curve.verb, curve.task if own else "doorkey", "--learner", curve.value("--learner", "ppo")]
     if curve.value("--net") == "lstm":
         words += ["--net", "lstm"]
     if curve.verb == "learn":

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from srm.errors import RunError, near
+from srm.suites.control import lunarlander_styles
 from srm.suites.suite import Suite, curve, read_suite
 
 MAZE = (
@@ -181,7 +182,7 @@ def _propose() -> dict[str, str]:
     others = {
         # with 0.01 policies may put the key down as soon as they see the box, and never go to it
         "unlockpickup": f"{MAZE} --frames 2000000 --stop-at 0.9",
-        "blockedunlockpickup": "--frames 4000000 --stop-at 0.9",
+        "blockedunlockpickup": "--frames 2000000 --stop-at 0.9",
         # the mission names the room of the key, and no policy reads it: it has to search
         "lockedroom": f"{MAZE} --frames 4000000 --stop-at 0.6",
     }
@@ -327,6 +328,13 @@ SUITES = {
             _propose(),
             seeds=5,
             first_seed=105,  # a first version was looked at on 100 to 103
+        ),
+        _suite(
+            "control-lunarlander",
+            "Does a policy land in the style of whoever demonstrated, gentle or frugal?",
+            lunarlander_styles(),
+            seeds=5,
+            first_seed=100,
         ),
     )
 }

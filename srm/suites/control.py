@@ -1,0 +1,19 @@
+"""Suites of the control tasks: does a machine that is inferred from somebody's demonstrations bring a policy up to do the task in the same way?"""
+
+from __future__ import annotations
+
+LANDER = (
+    "--ppo.discount 0.999 --ppo.gae-lambda 0.98 --frames 1500000"  # with a discount of 0.99 landing is out of sight
+)
+STYLES = {"gentle": "lunarlander", "frugal": "lunarlander_frugal"}
+
+
+def lunarlander_styles() -> dict[str, str]:
+    """Two styles x what pays; `srm eval RUN --demos DEMOS` compares what comes out with the demonstrator."""
+    curves = {"task": f"train lunarlander {LANDER}"}
+    for style, demos in STYLES.items():
+        for way in ("posterior", "signs", "regression"):
+            curves[f"{style}-{way}"] = f"learn lunarlander --demos {demos} --infer {way} {LANDER}"
+        curves[f"{style}-gail"] = f"train lunarlander --reward gail --demos {demos} {LANDER}"
+        curves[f"{style}-bc"] = f"train lunarlander --learner bc --demos {demos}"
+    return curves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LANDER = (
-    "--ppo.discount 0.999 --ppo.gae-lambda 0.98 --frames 1500000"  # with a discount of 0.99 landing is out of sight
+    "--ppo.discount 0.999 --ppo.gae-lambda 0.98 --frames 1000000"  # with a discount of 0.99 landing is out of sight
 )
 STYLES = {"gentle": "lunarlander", "frugal": "lunarlander_frugal"}
 
@@ -17,3 +17,10 @@ def lunarlander_styles() -> dict[str, str]:
         curves[f"{style}-gail"] = f"train lunarlander --reward gail --demos {demos} {LANDER}"
         curves[f"{style}-bc"] = f"train lunarlander --learner bc --demos {demos}"
     return curves
+
+
+def lunarlander_truth() -> dict[str, str]:
+    """Policies for values that are known: `python -m benchmarks.styles truth RUN...` infers them back from ten episodes of each."""
+    return {
+        f"draw{draw}": f"train lunarlander --reward lunarlander --holes uniform --draw {draw} {LANDER}" for draw in range(5)
+    }

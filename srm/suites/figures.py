@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from srm.errors import RunError, near
-from srm.suites.control import lunarlander_styles
+from srm.suites.control import lunarlander_styles, lunarlander_truth
 from srm.suites.suite import Suite, curve, read_suite
 
 MAZE = (
@@ -334,6 +334,13 @@ SUITES = {
             "Does a policy land in the style of whoever demonstrated, gentle or frugal?",
             lunarlander_styles(),
             seeds=5,
+            first_seed=100,
+        ),
+        _suite(
+            "control-truth",
+            "Are the values that a policy was trained on found again in ten of its landings?",
+            lunarlander_truth(),
+            seeds=1,
             first_seed=100,
         ),
     )

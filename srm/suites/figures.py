@@ -138,38 +138,53 @@ def _inference() -> dict[str, str]:
 
 
 def _deciding() -> dict[str, str]:
-    """Whether inference pays: what pays x the learner, in environments of growing size, until a return or five times what the best needs.
+    """Whether inference pays: what pays x the learner, in environments of growing size, until a return or five times what the best curve needs.
 
-    Machines for the larger environments are inferred in the smallest one of their kind, with the same seed and learner.
+    Machines for the larger environments are inferred in the smallest one of their kind, with the same seed and learner. `proposed` is a machine that is
+    read from the demonstrations, with values of the posterior.
     """
     learners = {"ppo": "", "agac": "--learner agac", "agac0": "--learner agac --agac.count-weight 0"}
-    ways = ("posterior", "regression", "signs", "algorithm1")
+    corridors = {"S4R3": 5_000_000, "S5R3": 8_000_000, "S6R3": 12_000_000}
+    mazes = {"1Q": 25_000_000, "Full": 60_000_000}
     curves: dict[str, str] = {}
     for learner, flags in learners.items():
         corridor = f"{flags} --stop-at 0.82"
-        for way in ways:
-            curves[f"S3R3-{learner}-{way}"] = f"learn keycorridor --infer {way} {corridor} --frames 3000000"
-        given = {"rm": "--reward keycorridor_rm", "task": "--reward task"}
-        for pay, reward in given.items():
-            curves[f"S3R3-{learner}-{pay}"] = f"train keycorridor {reward} {corridor} --frames 3000000"
-        for size, frames in (("S4R3", 8_000_000), ("S5R3", 16_000_000), ("S6R3", 24_000_000)):
-            carried = {way: f"--reward learnt:S3R3-{learner}-{way}" for way in ways}
-            for pay, reward in {**carried, **given}.items():
-                command = f"train KeyCorridor{size} {reward} {flags} --stop-at 0.8 --frames {frames}"
-                curves[f"{size}-{learner}-{pay}"] = command
+        rivals = {"rm": "--reward keycorridor_rm", "task": "--reward task"}
+        curves |= _ways("S3R3", learner, f"learn keycorridor {corridor} --frames 1800000", "")
+        curves |= _paid("S3R3", learner, f"train keycorridor {corridor} --frames 1800000", rivals)
+        for size, frames in corridors.items():
+            larger = f"train KeyCorridor{size} {flags} --stop-at 0.8 --frames {frames}"
+            curves |= _paid(size, learner, larger, {**_carried("S3R3", learner), **rivals})
         maze = f"{flags} {MAZE} --stop-at 0.85"
-        for way in ways:
-            command = f"learn obstructedmaze --machine {MAZE_MACHINE} --infer {way} {maze} --frames 15000000"
-            curves[f"2Dlhb-{learner}-{way}"] = command
-        given = {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"}
-        for pay, reward in given.items():
-            curves[f"2Dlhb-{learner}-{pay}"] = f"train obstructedmaze {reward} {maze} --frames 15000000"
-        for size, frames in (("1Q", 25_000_000), ("Full", 60_000_000)):
-            carried = {way: f"--reward learnt:2Dlhb-{learner}-{way}" for way in ways}
-            for pay, reward in {**carried, **given}.items():
-                command = f"train ObstructedMaze-{size} {reward} {flags} {MAZE} --stop-at 0.85 --frames {frames}"
-                curves[f"{size}-{learner}-{pay}"] = command
+        rivals = {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"}
+        curves |= _ways("2Dlhb", learner, f"learn obstructedmaze {maze} --frames 15000000", f"--machine {MAZE_MACHINE}")
+        curves |= _paid("2Dlhb", learner, f"train obstructedmaze {maze} --frames 15000000", rivals)
+        for size, frames in mazes.items():
+            larger = f"train ObstructedMaze-{size} {maze} --frames {frames}"
+            carried = _carried("2Dlhb", learner)
+            curves |= _paid(size, learner, larger, {**carried, **rivals})
+            begun = {
+                f"{way}-policy": f"{flag} --from-run learnt:2Dlhb-{learner}-{way}" for way, flag in carried.items()
+            }
+            curves |= _paid(size, learner, larger, begun)
     return curves
+
+
+WAYS = ("posterior", "regression", "signs", "algorithm1")  # in which holes are inferred
+
+
+def _ways(size: str, learner: str, command: str, machine: str) -> dict[str, str]:
+    """Every way to infer the holes of one machine, and the posterior of one that is proposed."""
+    curves = {f"{size}-{learner}-{way}": f"{command} {machine} --infer {way}" for way in WAYS}
+    return {**curves, f"{size}-{learner}-proposed": f"{command} --machine proposed"}
+
+
+def _paid(size: str, learner: str, command: str, rewards: dict[str, str]) -> dict[str, str]:
+    return {f"{size}-{learner}-{pay}": f"{command} {reward}" for pay, reward in rewards.items()}
+
+
+def _carried(size: str, learner: str) -> dict[str, str]:
+    return {way: f"--reward learnt:{size}-{learner}-{way}" for way in (*WAYS, "proposed")}
 
 
 def _propose() -> dict[str, str]:

@@ -22,5 +22,6 @@ def lunarlander_styles() -> dict[str, str]:
 def lunarlander_truth() -> dict[str, str]:
     """Policies for values that are known: `python -m benchmarks.styles truth RUN...` infers them back from ten episodes of each."""
     return {
-        f"draw{draw}": f"train lunarlander --reward lunarlander --holes uniform --draw {draw} {LANDER}" for draw in range(5)
+        f"draw{draw}": f"train lunarlander --reward lunarlander --holes uniform --draw {draw} {LANDER}"
+        for draw in range(5)
     }

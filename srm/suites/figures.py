@@ -15,6 +15,7 @@ MAZE = (
 MAZE_MACHINE = "obstructedmaze_4"
 PAPER = "--infer algorithm1"  # the figures are the paper's, and so is the way its holes are inferred
 KEYCORRIDOR = "--constraint sharp"  # what a larger environment needs: under `relational`, doors opened and closed may outpay the lock
+FRESH = 120  # the first seed that nobody had looked at while the posterior and the proposals were made
 ENTROPY_OF_GAIL = (
     "--ppo.entropy-weight 0.05"  # with 0.01 its policy settles on one act before the discriminator has learnt
 )
@@ -153,7 +154,7 @@ def _deciding() -> dict[str, str]:
         curves |= _ways("S3R3", learner, f"learn keycorridor {corridor} --frames 1800000", "")
         curves |= _paid("S3R3", learner, f"train keycorridor {corridor} --frames 1800000", rivals)
         for size, frames in corridors.items():
-            larger = f"train KeyCorridor{size} {flags} --stop-at 0.8 --frames {frames}"
+            larger = f"train KeyCorridor{size} {corridor} --frames {frames}"
             curves |= _paid(size, learner, larger, {**_carried("S3R3", learner), **rivals})
         maze = f"{flags} {MAZE} --stop-at 0.85"
         rivals = {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"}
@@ -335,14 +336,14 @@ SUITES = {
             "Does inference pay? What pays x the learner, from KeyCorridorS3R3 to S6R3 and from ObstructedMaze-2Dlhb to Full",
             _deciding(),
             seeds=5,
-            first_seed=100,
+            first_seed=FRESH,
         ),
         _suite(
             "propose",
             "Does a machine that is proposed from ten demonstrations teach as well as one that was written by hand?",
             _propose(),
             seeds=5,
-            first_seed=105,  # a first version was looked at on 100 to 103
+            first_seed=FRESH,
         ),
         _suite(
             "control-lunarlander",

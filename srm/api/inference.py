@@ -93,7 +93,7 @@ def propose(
         play: Runs whose policies play too: where one stands after a milestone and never gets to the next, there is a way back.
         seed: Of random play.
         count: Only the first so many demonstrations.
-        **settings: Any other flag of `srm propose`, such as `frames` (of random play).
+        **settings: Any other flag of `srm propose`, such as `frames` (of random play) or `match`.
     """
     from srm.runs.keywords import configured
     from srm.runs.proposal import Proposing, propose_for
@@ -101,6 +101,5 @@ def propose(
     resolved = task_named(task)
     settings |= {"task": config_name(resolved, task), "seed": seed, "play": [folder_of(run) for run in play]}
     config = configured(Proposing, settings, "srm.propose")
-    return propose_for(
-        resolved, demonstrations_named(resolved, demonstrations, count), config.play, seed, config.frames
-    )
+    shown = demonstrations_named(resolved, demonstrations, count)
+    return propose_for(resolved, shown, config.play, seed, config.frames, config.match)

@@ -33,7 +33,9 @@ class Propose:
     def run(self) -> int:
         settings = self.proposing
         inputs = read_inputs(settings)
-        proposal = propose_for(inputs.task, inputs.demonstrations, settings.play, settings.seed, settings.frames)
+        proposal = propose_for(
+            inputs.task, inputs.demonstrations, settings.play, settings.seed, settings.frames, settings.match
+        )
         if self.out is None:
             print(proposal.text, end="")
         else:

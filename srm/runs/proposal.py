@@ -43,6 +43,8 @@ class Proposing:
     """use only the first so many demonstrations"""
     play: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")] = ()
     """let the policy of this run play: where it stands after a milestone and never gets to the next, there is a way back; may be repeated"""
+    match: bool = False
+    """where what is done must match what it leads to (the key has the door's colour), pay it anew in hindsight, and nothing else of its kind"""
     frames: int = RANDOM_FRAMES
     """steps of random play, and of each --play"""
     seed: int = 0
@@ -94,6 +96,7 @@ def propose_for(
     play: Sequence[Path] = (),
     seed: int = 0,
     frames: int = RANDOM_FRAMES,
+    match: bool = False,
 ) -> Proposal:
     demonstrated = demonstrations.as_rollout()
     random = random_play(task, demonstrated, seed, frames)
@@ -103,7 +106,7 @@ def propose_for(
 
         runs = [policy_play(folder, task, demonstrations, demonstrated, seed, frames).rollout for folder in play]
     reading = read_demonstrations(demonstrations, task.event_reader(), task.solved, random.rollout, runs)
-    return propose_machine(reading, task.name, demonstrations.env_id)
+    return propose_machine(reading, task.name, demonstrations.env_id, match)
 
 
 def machine_named(name: str | None, task: Task, demonstrations: Demonstrations, seed: int) -> Machine:

@@ -1,14 +1,16 @@
-"""Attributes of milestones: a value that matters becomes part of the guard, an equality between two events is remarked.
+"""Attributes of milestones: a value that matters becomes part of the guard, an equality between two events part of the pay.
 
 A value matters if the demonstrations never have another and play does: a red button among others. Two milestones may share a value that
-differs from demonstration to demonstration, as a key has the colour of its door. A guard compares an attribute with a constant, so
-that stays a remark.
+differs from demonstration to demonstration, as a key has the colour of its door. That matters if play has others in the same episode. A guard
+compares an attribute with a constant, so the rule of the later milestone asks for it in hindsight: only the key of that colour stays paid.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from srm.infer.propose.reading import Account, Story
 from srm.infer.propose.structure import needed
@@ -18,11 +20,19 @@ OCCURRENCES = 5  # of the event in play, before its values are compared
 OTHERS = 0.2  # the share of other values in play that makes a constant one remarkable
 
 
+@dataclass(frozen=True)
+class Match:
+    """Two milestones that share a value: `pick_up_key where colour = unlock_door.colour`."""
+
+    event: str
+    attribute: str
+    milestone: str  # the later one
+
+
 def find_guards(account: Account, milestones: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """`event where attribute = value` for the events that need it, and what was considered."""
     guards, remarks = {}, []
-    plays = [*([account.random] if account.random else ()), *account.runs]
-    played = [story for play in plays for story in play.stories]
+    played = _played(account)
     for event in milestones:
         tests = []
         for name, value in _constants(account.solved, event).items():
@@ -34,7 +44,34 @@ def find_guards(account: Account, milestones: Sequence[str]) -> tuple[dict[str, 
                 remarks.append(f"{event}: its {name} is always {value}, in play too, so no guard asks for it")
         if tests:
             guards[event] = f"{event} where {', '.join(tests)}"
-    return guards, (*remarks, *_equalities(account.solved, milestones))
+    return guards, tuple(remarks)
+
+
+def find_matches(
+    account: Account, milestones: Sequence[str], wanted: bool
+) -> tuple[tuple[Match, ...], tuple[str, ...]]:
+    """The equalities that play breaks, where they are wanted, and what was considered."""
+    matches, remarks = [], []
+    played = _played(account)
+    for name, group in _equalities(account.solved, milestones):
+        for event, milestone in pairwise(group):
+            having = [s for s in played if event in s.names]
+            mixed = sum(len(set(_values([s], event, name))) > 1 for s in having)
+            if len(having) >= OCCURRENCES and mixed >= OTHERS * len(having):
+                matches.append(Match(event, name, milestone))
+                asked = "only the one that matches stays paid" if wanted else "--match would ask for it"
+                what = f"play has several in {mixed} of {len(having)} episodes, so {asked}"
+            elif len(having) < OCCURRENCES:
+                what = "play hardly ever has it, so no rule asks for that"
+            else:
+                what = f"play has others in {mixed} of {len(having)} episodes, so no rule asks for that"
+            remarks.append(f"{event} has the {name} of {milestone}; {what}")
+    return tuple(matches if wanted else ()), tuple(remarks)
+
+
+def _played(account: Account) -> list[Story]:
+    plays = [*([account.random] if account.random else ()), *account.runs]
+    return [story for play in plays for story in play.stories]
 
 
 def _values(stories: Sequence[Story], event: str, name: str) -> Iterator[str]:
@@ -51,8 +88,8 @@ def _constants(stories: Sequence[Story], event: str) -> dict[str, str]:
     return {name: value.pop() for name, value in values.items() if len(value) == 1 and having >= FEWEST}
 
 
-def _equalities(stories: Sequence[Story], milestones: Sequence[str]) -> Iterator[str]:
-    """For each attribute, the milestones whose last occurrences share it; values that never differ say nothing."""
+def _equalities(stories: Sequence[Story], milestones: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """For each attribute, the milestones whose last occurrences share it, in order; values that never differ say nothing."""
     names = sorted({name for story in stories for o in story.occurrences for name, _ in o.attributes})
     for name in names:
         groups: list[list[str]] = []
@@ -64,10 +101,7 @@ def _equalities(stories: Sequence[Story], milestones: Sequence[str]) -> Iterator
             same = (g for g in groups if _agree(values, [_last(story, g[0], name) for story in stories]))
             group = next(same, None)
             groups.append([event]) if group is None else group.append(event)
-        for group in groups:
-            if len(group) > 1:
-                listed = f"{', '.join(group[:-1])} and {group[-1]}"
-                yield f"{listed} have the same {name}; a guard compares an attribute with a constant, so no rule asks for it"
+        yield from ((name, group) for group in groups if len(group) > 1)
 
 
 def _agree(one: Sequence[str | None], other: Sequence[str | None]) -> bool:

@@ -3,8 +3,8 @@
     account -> structure -> sketch -> text -> machine -> checks
                               ^------- less ------|
 
-Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first
-undoing costs nothing, then no stretch is done again, then only milestones pay, and no loop is left.
+Where a loop could be farmed the atom that forbids it is added. Where that is not enough the sketch does without something: first nothing is
+paid anew in hindsight, then undoing costs nothing, then no stretch is done again, then only milestones pay, and no loop is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from srm.errors import DemonstrationError
 from srm.infer.propose.again import Again, find_again
-from srm.infer.propose.attributes import find_guards
+from srm.infer.propose.attributes import Match, find_guards, find_matches
 from srm.infer.propose.explanation import explain
 from srm.infer.propose.reading import Account
 from srm.infer.propose.signals import Threshold, find_thresholds, with_thresholds
@@ -50,8 +50,8 @@ class Proposal:
         return self.machine._repr_html_()
 
 
-def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
-    """The machine for a task, from what was demonstrated in an environment."""
+def propose_machine(account: Account, task: str, env_id: str, match: bool = False) -> Proposal:
+    """The machine for a task, from what was demonstrated in an environment. `match`: equal attributes are asked for, in hindsight."""
     vocabulary = account.vocabulary
     refuse_nothing(account)
     thresholds, about_signals = find_thresholds(account)
@@ -60,6 +60,7 @@ def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
     refuse_no_milestone(structure, task)
     events = tuple(dict.fromkeys(event for way in structure.ways for event in way.events))
     guards, about_attributes = find_guards(account, events)
+    matches, about_matches = find_matches(account, events, match)
     again, about_again = _ways_back(structure, account)
     subject = _Subject(
         f"{task}_proposed",
@@ -69,13 +70,13 @@ def propose_machine(account: Account, task: str, env_id: str) -> Proposal:
     )
     holes = {threshold.event: threshold.hole for threshold in thresholds}
     tried: list[str] = []
-    for options in _ladder(again):
+    for options in _ladder(again, matches):
         sketch = draw_sketch(structure, account.vocabulary, options, holes)
         proved = subject.prove(sketch)
         if isinstance(proved, str):
             tried.append(f"{options} is not proved: {proved}")
             continue
-        remarks = (*structure.remarks, *about_signals, *about_attributes, *about_again)
+        remarks = (*structure.remarks, *about_signals, *about_attributes, *about_matches, *about_again)
         explanation = explain(account, structure, sketch, again, remarks, (*tried, *proved.added))
         return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
     raise DemonstrationError(
@@ -130,9 +131,11 @@ def _ways_back(structure: Structure, account: Account) -> tuple[tuple[Again | No
     )
 
 
-def _ladder(again: tuple[Again | None, ...]) -> Iterator[Options]:
+def _ladder(again: tuple[Again | None, ...], matches: tuple[Match, ...]) -> Iterator[Options]:
     """What a sketch may use, less and less."""
     nowhere = tuple(None for _ in again)
+    if matches:
+        yield Options(again, matches=matches)
     for places in dict.fromkeys((again, nowhere)):
         full = Options(places)
         yield from (full, replace(full, undo=False))

@@ -4,14 +4,16 @@ a milestone        pays, and leads on
 what comes besides pays as often as it was seen, the number being a hole where it varies
 what undoes        costs, unless something later needs it
 the end            pays from everywhere: whoever solves the task has solved it, whatever was left out
+what must match    stays paid only if it does: the rule of what it leads to pays it anew
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from srm.infer.propose.again import Again
+from srm.infer.propose.attributes import Match
 from srm.infer.propose.facts import taking_turns, undoers
 from srm.infer.propose.stages import DONE, Stage, Waypoint, find_waypoints, stages_of
 from srm.infer.propose.structure import Beside, Structure, of_all
@@ -29,8 +31,11 @@ class Options:
     again: tuple[Again | None, ...]
     undo: bool = True  # what undoes a milestone costs
     besides: bool = True  # what comes besides pays; without it and a stretch that is done again, no loop is left
+    matches: tuple[Match, ...] = ()  # what stays paid only if it has the attribute of what it leads to
 
     def __str__(self) -> str:
+        if self.matches:
+            return "a machine that pays anew, in hindsight, what matches"
         less = (
             *(("no stretch is done again",) if not any(self.again) else ()),
             *(("undoing costs nothing",) if not self.undo else ()),
@@ -64,6 +69,7 @@ class RulePlan:
     reason: str
     counter: CounterPlan | None = None
     limit: int | HolePlan = 0  # of the counter
+    repays: tuple[Match, ...] = ()  # in hindsight
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,25 @@ def draw_sketch(
     waypoints = find_waypoints(futures)
     writer = _Writer(vocabulary, options, end, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
+    nodes = _with_matches(nodes, options.matches)
     return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, end, vocabulary, thresholds))), end)
+
+
+def _with_matches(nodes: tuple[NodePlan, ...], matches: Sequence[Match]) -> tuple[NodePlan, ...]:
+    """What is paid once before a milestone, by one rule, is paid anew when the milestone shows which one was meant."""
+    rewards = [rule for node in nodes for rule in node.rules if rule.hole.high > 0]
+    once = {
+        match: sum(rule.event == match.event for rule in rewards) == 1
+        and all(rule.limit in (0, 1) for rule in rewards if rule.event == match.event)
+        for match in matches
+    }
+
+    def repaying(rule: RulePlan) -> RulePlan:
+        repays = tuple(m for m in matches if once[m] and m.milestone == rule.event and rule in rewards)
+        which = "".join(f"; of {m.event} only the last of its {m.attribute} stays paid" for m in repays)
+        return replace(rule, repays=repays, reason=rule.reason + which)
+
+    return tuple(replace(node, rules=tuple(map(repaying, node.rules))) for node in nodes)
 
 
 def reward(event: str) -> HolePlan:

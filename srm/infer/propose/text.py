@@ -104,7 +104,17 @@ def _node(
         paid = f"?{rule.hole.name}".ljust(pay) if rule.target else f"?{rule.hole.name}"
         label = f"{counters[rule.counter]}: " if rule.counter and wording[rule.event].threshold else ""
         lines += [f"{MARGIN}# {rule.reason}", f"{MARGIN}{label}{guard.ljust(wide)}  // {paid}{target}"]
+        lines += _hindsight(rule)
     return lines
+
+
+def _hindsight(rule: RulePlan) -> Iterator[str]:
+    if rule.repays:
+        yield f"{2 * MARGIN}hindsight since {rule.event}"
+    for match in rule.repays:
+        yield f"{3 * MARGIN}every {match.event}  // 0"
+        which = f"{match.attribute} = {match.milestone}.{match.attribute}"
+        yield f"{3 * MARGIN}last {match.event} where {which}  // ?{match.event}"
 
 
 def _guard(rule: RulePlan, counters: Mapping[CounterPlan, str], wording: Mapping[str, Wording]) -> str:

@@ -10,13 +10,13 @@ import pytest
 from srm.errors import DemonstrationError
 from srm.infer.propose.facts import happens_again, taking_turns, undoers
 from srm.infer.propose.propose import Proposal, propose_machine
-from srm.infer.propose.reading import Account, Occurrence, PlayAccount
+from srm.infer.propose.reading import Account, Occurrence, PlayAccount, Story
 from srm.machine.vocabulary import Attribute, Balance, Event, Vocabulary
 from tests.infer.propose.accounts import SIGNAL, WORDS, account, account_of, shares, story
 
 
-def proposed(account: Account) -> Proposal:
-    return propose_machine(account, "house", "House-v0")
+def proposed(account: Account, match: bool = False) -> Proposal:
+    return propose_machine(account, "house", "House-v0", match)
 
 
 def rules(proposal: Proposal, node: str) -> list[str]:
@@ -115,6 +115,55 @@ def test_a_value_that_play_does_not_share_is_asked_for() -> None:
     shown = account_of([pressing("red", n) for n in range(5)], words=words)
     proposal = proposed(replace(shown, random=PlayAccount(played, {"press": 0.0, "goal": 0.0})))
     assert rules(proposal, "before_press")[-1] == "press where colour = red // ?press -> before_goal"
+
+
+COLOUR = Attribute("colour", "of a key or a lock", ("red", "blue"))
+LOCKS = Vocabulary(
+    "locks",
+    (Event("take", "a key", ("colour",)), Event("unlock", "a lock", ("colour",)), Event("goal", "the goal")),
+    (COLOUR,),
+    balances=(Balance(("unlock",), most=3), Balance(("goal",), most=1)),
+)
+
+
+def coloured(text: str, number: int = 0, *, solved: bool = True) -> Story:
+    """`take:red` is a key of that colour; all but the demonstrations go on for long."""
+    events = [word.split(":") for word in text.split()]
+    occurrences = [Occurrence(2 * n + 1, name, (("colour", *c),) if c else ()) for n, (name, *c) in enumerate(events)]
+    plain = story("goal " * (len(events) if solved else 20), number, solved=solved)
+    return replace(plain, occurrences=tuple(occurrences))
+
+
+def key_and_lock(*played: str, match: bool = True) -> Proposal:
+    texts = ("take:red unlock:red goal", "take:blue unlock:blue goal") * 5
+    stories = tuple(coloured(text, solved=False) for text in played)
+    shown = account_of([coloured(text, n) for n, text in enumerate(texts)], words=LOCKS)
+    return proposed(replace(shown, random=PlayAccount(stories, shares(stories, LOCKS)) if stories else None), match)
+
+
+def test_only_the_key_of_the_lock_stays_paid_where_play_takes_others() -> None:
+    proposal = key_and_lock(*["take:red take:blue"] * 5)
+    repaid = [rule.hindsight for node in proposal.machine.nodes for rule in node.rules if rule.hindsight]
+    assert len(repaid) == 1
+    assert "last take where colour = unlock.colour  // ?take" in proposal.text
+    assert "play has several in 5 of 5 episodes, so only the one that matches stays paid" in proposal.explanation
+
+
+def test_matching_is_asked_for_by_its_flag_alone() -> None:
+    proposal = key_and_lock(*["take:red take:blue"] * 5, match=False)
+    assert "hindsight" not in proposal.text
+    assert "play has several in 5 of 5 episodes, so --match would ask for it" in proposal.explanation
+
+
+@pytest.mark.parametrize(
+    ("played", "why"),
+    [(["take:red", "take:blue"] * 5, "play has others in 0 of 10 episodes"), ([], "play hardly ever has it")],
+    ids=["never another", "no play"],
+)
+def test_a_colour_that_nobody_can_get_wrong_is_not_asked_for(played: list[str], why: str) -> None:
+    proposal = key_and_lock(*played)
+    assert not any(rule.hindsight for node in proposal.machine.nodes for rule in node.rules)
+    assert f"take has the colour of unlock; {why}, so no rule asks for that" in proposal.explanation
 
 
 @pytest.mark.parametrize("texts", [["", ""], ["take", "drop", "press"]], ids=["nothing", "nothing in common"])

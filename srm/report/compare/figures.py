@@ -52,7 +52,9 @@ def palette(scheme: int = 0) -> list[str]:
 def _figures(comparison: Comparison) -> Iterator[tuple[str, ShownFigure]]:
     for panel in comparison.panels:
         if any(curve.by_frames.seeds.any() for curve in panel.curves):
-            yield "curves" if len(comparison.panels) == 1 else f"curves-{_slug(panel.env_id)}", _curves(panel)
+            of = "" if len(comparison.panels) == 1 else f"-{_slug(panel.env_id)}"
+            yield f"curves{of}", _curves(panel)
+            yield f"reached{of}", _reached(panel, comparison.target)
     if comparison.profiles:
         yield "profiles", _profiles(comparison)
     if comparison.with_holes:
@@ -90,6 +92,13 @@ def _curves(panel: MeasuredPanel) -> ShownFigure:
         axes.plot(*ends.T, "o", markersize=4, markerfacecolor="white", color=shade)
     low, high = axes.get_ylim()
     axes.set(title=panel.env_id, xlabel="frames", ylabel="return", xlim=(0, None), ylim=(min(0.0, low), max(1.0, high)))
+    axes.xaxis.set_major_formatter(thousands())
+    return figure
+
+
+def _reached(panel: MeasuredPanel, target: float) -> ShownFigure:
+    figure, axes = _lines([(each.curve.name, each.curve.colour, each.share) for each in panel.curves])
+    axes.set(title=panel.env_id, xlabel="frames", ylabel=f"share of runs at {target:g}", xlim=(0, None), ylim=(0, 1.03))
     axes.xaxis.set_major_formatter(thousands())
     return figure
 

@@ -15,7 +15,17 @@ import numpy as np
 from srm.errors import SettingError
 from srm.report.compare.collect import MeasuredRun
 from srm.report.compare.curves import Curve, Panel, panels
-from srm.report.compare.stats import Band, SeedEstimate, average, band, carried, estimate, first_reach, profile
+from srm.report.compare.stats import (
+    Band,
+    SeedEstimate,
+    average,
+    band,
+    carried,
+    estimate,
+    first_reach,
+    profile,
+    share_reached,
+)
 
 if TYPE_CHECKING:
     from srm.report.figure import ShownFigure
@@ -56,6 +66,7 @@ class Measured:
     mean: float  # of the same
     average: SeedEstimate  # of the return over the frames up to the panel's horizon
     reach: Reach
+    share: Band  # of the runs that have reached the return, by frames
 
     @property
     def finished(self) -> int:
@@ -153,6 +164,7 @@ def _measured(panel: Panel, target: float) -> MeasuredPanel:
             estimate([finals], np.mean).value,
             estimate([averages]),
             reach(curve.runs, target),
+            share_by(curve.runs, target, frames),
         )
         curves.append(measured)
     return MeasuredPanel(panel.env_id, end, tuple(curves))
@@ -196,6 +208,12 @@ def reach(runs: Sequence[MeasuredRun], target: float) -> Reach:
     first = [tuple(first_reach(x, run.returns, target) for x in (run.frames, run.seconds)) for run in runs]
     decided = [at for at, run in zip(first, runs, strict=True) if run.finished or np.isfinite(at[0])]
     return Reach(tuple(at[0] for at in decided), tuple(at[1] for at in decided), len(runs) - len(decided))
+
+
+def share_by(runs: Sequence[MeasuredRun], target: float, grid: np.ndarray) -> Band:
+    reached = np.array([first_reach(run.frames, run.returns, target) for run in runs])
+    watched = np.array([run.frames[-1] if len(run.frames) else 0.0 for run in runs])
+    return share_reached(grid, reached, watched)
 
 
 def _profiles(by_env: Sequence[Panel]) -> Iterator[Profile]:

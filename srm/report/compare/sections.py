@@ -26,9 +26,8 @@ PERCENT = f"{100 * LEVEL:.0f} %"
 def comparison_sections(comparison: Comparison, out: Path, files: Sequence[str]) -> Iterator[Section | None]:
     charts = join(tag("div", id=f"by-{axis}", data_choice=f"against {axis}") for axis in ("frames", "time"))
     yield Section("curves", "Learning curves", charts, _curve_note(comparison))
-    yield Section(
-        "reach", f"Frames to a return of {number(comparison.target)}", join(_reach(comparison)), _reach_note(comparison)
-    )
+    reach = join([tag("div", id="share-charts"), *_reach(comparison)])
+    yield Section("reach", f"Frames to a return of {number(comparison.target)}", reach, _reach_note(comparison))
     yield _profile_section(comparison)
     yield _holes(comparison)
     yield Section("final", "Final returns", join(final_tables(comparison)), _final_note(comparison))
@@ -78,7 +77,10 @@ def _reach(comparison: Comparison) -> Iterator[Markup]:
 
 
 def _reach_note(comparison: Comparison) -> str:
-    note = "When the mean return of the last hundred episodes was first that high. A seed that never got there counts as later than all"
+    note = (
+        f"The share of runs in which the mean return of the last hundred episodes has been that high, with Wilson's {PERCENT} intervals, and the "
+        "frames at which it first was. A seed that never got there counts as later than all"
+    )
     undecided = sum(curve.reach.undecided for curve in comparison.curves)
     return note + (
         f"; {counted(undecided, 'run')} that may still get there {'is' if undecided == 1 else 'are'} left out."

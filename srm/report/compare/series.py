@@ -35,6 +35,10 @@ def panel_data(panel: MeasuredPanel) -> dict[str, Any]:
             }
             for curve in drawn
         ],
+        "shares": [
+            {**_line(each.curve.name, each.curve.colour), **_band_data(each.share), "of": len(each.curve.runs)}
+            for each in panel.curves
+        ],
     }
 
 

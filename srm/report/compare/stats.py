@@ -4,13 +4,15 @@
     X  points of a grid         D  draws of a bootstrap
 
 A number that is not known is NaN, and a return that was never reached takes infinitely many frames. Intervals are percentiles of a
-bootstrap over whole runs, since the values along one run depend on each other. They are the same whenever they are computed.
+bootstrap over whole runs, since the values along one run depend on each other. They are the same whenever they are computed. Only the share of
+runs that have reached a return has Wilson's: where all runs agree, drawing them anew knows of no doubt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -103,6 +105,36 @@ def profile(strata: Sequence[np.ndarray], thresholds: np.ndarray) -> Band:
     known = [stratum[~np.isnan(stratum)] for stratum in strata]
     reached = [(stratum[:, None] >= thresholds).astype(float) for stratum in known]  # [S_i, X]
     return band(thresholds, reached, np.mean)
+
+
+def share_reached(x: np.ndarray, reached: np.ndarray, watched: np.ndarray) -> Band:
+    """The share of runs [S] that have reached a return by each point of a grid [X], with its interval.
+
+    `reached[s]` is where run s did, infinite if it did not; `watched[s]` how far it was seen. A run that ends before counts as one that may
+    still have got there, so the share is Kaplan and Meier's:
+
+        share(x) = 1 - product over the points t <= x at which runs reach it of (1 - runs that do at t / runs that had not before t)
+
+    It is not known beyond the last run that was watched in vain.
+    """
+    seen = np.where(np.isfinite(reached), np.inf, watched)  # [S]
+    share = np.zeros(len(x))
+    for at in np.unique(reached[np.isfinite(reached)])[::-1]:
+        candidates = np.sum((reached >= at) & (seen >= at))
+        falls = np.sum(reached == at) / candidates
+        share = np.where(x >= at, falls + (1 - falls) * share, share)
+    runs = (seen >= x[:, None]).sum(axis=1)  # [X]
+    known = runs > 0
+    low, high = _wilson(np.where(known, share, np.nan), np.maximum(runs, 1))
+    return Band(x, np.where(known, share, np.nan), low, high, runs)
+
+
+def _wilson(share: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a share of so many runs, which has room where all of them agree."""
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    middle = (share + z * z / (2 * runs)) / (1 + z * z / runs)
+    half = z / (1 + z * z / runs) * np.sqrt(share * (1 - share) / runs + z * z / (4 * runs * runs))
+    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
 # Along one run

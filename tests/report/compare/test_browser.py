@@ -47,6 +47,7 @@ def numbers_of(look: Look, table: str) -> dict[str, list[float | None]]:
 def test_it_opens_from_disk_without_complaint_and_fits_its_window(browser, suite, width, scheme):
     with look_at(browser, suite / "report" / "index.html", width, scheme) as look:
         assert look.page.locator("#by-frames svg path.line").count() >= 3
+        assert look.page.locator("#share-charts svg path.line").count() >= 3
         look.page.click("text=against time")
         assert look.page.locator("#by-time svg path.line").count() >= 3
         assert not look.page.is_visible("#by-frames")

@@ -238,7 +238,7 @@ def test_the_verb_writes_page_figures_and_numbers_and_tells_where(suite: Path, c
     assert main(["report", str(suite), "--csv", "--reach", "0.6"]) == 0
     out = suite / "report"
     assert capsys.readouterr().out == f"{out / 'index.html'}\n"
-    figures = [f"{name}.{kind}" for name in ("curves", "holes", "profiles") for kind in ("png", "svg")]
+    figures = [f"{name}.{kind}" for name in ("curves", "holes", "profiles", "reached") for kind in ("png", "svg")]
     assert sorted(path.name for path in out.iterdir()) == sorted([*figures, "curves.csv", "final.csv", "index.html"])
     machine, plain = rows(out / "final.csv")
     assert (machine["curve"], machine["seeds"], machine["finished"]) == ("machine", "3", "3")

@@ -18,6 +18,7 @@ from srm.report.compare.stats import (
     first_reach,
     interquartile_mean,
     profile,
+    share_reached,
 )
 
 NAN, INF = np.nan, np.inf
@@ -119,6 +120,33 @@ def test_a_profile_tells_the_share_of_runs_that_end_as_high():
 def test_a_profile_never_rises(final: np.ndarray):
     found = profile([final], np.linspace(0, 1, 21))
     assert (np.diff(found.value) <= 0).all()
+
+
+def test_the_share_that_has_reached_a_return_counts_who_ended_before_as_one_who_might():
+    """Of four runs one reaches it at 1 and one at 3, one ends in vain at 2, one is watched up to 4."""
+    band = share_reached(np.arange(6.0), np.array([1.0, 3.0, INF, INF]), np.array([1.0, 3.0, 2.0, 4.0]))
+    assert band.value[:5].tolist() == pytest.approx([0, 1 / 4, 1 / 4, 1 - 3 / 4 * 1 / 2, 1 - 3 / 4 * 1 / 2])
+    assert band.seeds.tolist() == [4, 4, 4, 3, 3, 2]
+
+
+def test_the_share_is_not_known_beyond_the_last_run_that_was_watched_in_vain():
+    band = share_reached(np.array([1.0, 2.0, 3.0]), np.array([INF, INF]), np.array([1.0, 2.0]))
+    assert band.value[:2].tolist() == [0, 0]
+    assert np.isnan([band.value[2], band.low[2], band.high[2]]).all()
+
+
+def test_five_runs_of_five_leave_room_for_doubt():
+    band = share_reached(np.array([9.0]), np.full(5, 3.0), np.full(5, 3.0))
+    expected = scipy.stats.binomtest(5, 5).proportion_ci(0.95, method="wilson")
+    assert (band.value[0], band.low[0], band.high[0]) == pytest.approx((1, expected.low, expected.high))
+
+
+@given(hnp.arrays(float, st.integers(1, 9), elements=st.floats(0, 10)))
+def test_without_a_run_that_ends_before_the_share_is_the_plain_one(reached: np.ndarray):
+    x = np.linspace(0, 10, 41)
+    band = share_reached(x, reached, reached)
+    assert band.value == pytest.approx((reached <= x[:, None]).mean(axis=1))
+    assert ((band.low <= band.value + 1e-12) & (band.value <= band.high + 1e-12)).all()
 
 
 # Along one run

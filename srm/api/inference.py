@@ -101,5 +101,5 @@ def propose(
     resolved = task_named(task)
     settings |= {"task": config_name(resolved, task), "seed": seed, "play": [folder_of(run) for run in play]}
     config = configured(Proposing, settings, "srm.propose")
-    shown = demonstrations_named(resolved, demonstrations, count)
-    return propose_for(resolved, shown, config.play, seed, config.frames, config.match)
+    demos = demonstrations_named(resolved, demonstrations, count)
+    return propose_for(resolved, demos, config.play, seed, config.frames, config.match)

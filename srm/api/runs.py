@@ -179,8 +179,8 @@ def evaluate(
         at = env
     else:
         at = trained.environment(env)
-    shown = None if demonstrations is None else demonstrations_named(at, demonstrations, None)
-    return evaluate_policy(trained, at, episodes, play=play, seed=seed, demonstrations=shown)
+    demos = None if demonstrations is None else demonstrations_named(at, demonstrations, None)
+    return evaluate_policy(trained, at, episodes, play=play, seed=seed, demonstrations=demos)
 
 
 def compare(*runs: RunResult | Named, reach: float = 0.8) -> Comparison:

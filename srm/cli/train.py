@@ -135,8 +135,8 @@ class Eval:
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:
             self.replays.parent.mkdir(parents=True, exist_ok=True)
-        shown = None if self.demos is None else choose(task, self.demos, None)
-        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed, demonstrations=shown)
+        demos = None if self.demos is None else choose(task, self.demos, None)
+        evaluation = evaluate_policy(trained, task, self.episodes, play=self.play, seed=self.seed, demonstrations=demos)
         if self.replays is not None:
             save_replays(trained, task, self.play, self.seed, self.replays)
         if self.json:

@@ -196,11 +196,11 @@ def infer_holes(settings: Inference, inputs: Inputs) -> Posterior:
     first = first_plays(inputs.machine, settings.posterior, inputs.task, demonstrated, settings.seed, settings.frames)
     # How likely somebody's actions were is not known; as likely as any others is what is assumed.
     uniform = float(first[0].log_prob[0, 0])
-    shown = [
+    rivals = [
         Play(rollout, np.full(rollout.valid.shape, uniform), np.full(demonstrated.valid.shape, uniform))
         for rollout in (rival.as_rollout() for rival in inputs.rivals.values())
     ]
-    plays = [*first, *shown, *_policy_plays(settings, inputs, demonstrated)]
+    plays = [*first, *rivals, *_policy_plays(settings, inputs, demonstrated)]
     return infer(
         inputs.machine,
         inputs.constraint,

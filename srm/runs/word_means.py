@@ -76,13 +76,13 @@ def word_means(
     refuse_misfit(demonstrations, player.envs)
     with one_thread():
         played, _ = play_whole(player)
-    shown = by_episode(reader, demonstrations.as_rollout())
+    demonstrated = by_episode(reader, demonstrations.as_rollout())
     over = played.terminated | played.truncated
     solved = success.read(played)
     done = by_episode(reader, played, over if solved is None else solved)
     words = tuple(
         WordMean(word, of, mean_estimate(values), mean_estimate(done[word, of]) if len(done[word, of]) else None)
-        for (word, of), values in shown.items()
+        for (word, of), values in demonstrated.items()
     )
     return WordMeans(words, len(demonstrations), int(over.sum()), len(done["steps", "times"]))
 

@@ -59,8 +59,8 @@ def find_matches(
             mixed = sum(len(set(_values([s], event, name))) > 1 for s in having)
             if len(having) >= OCCURRENCES and mixed >= OTHERS * len(having):
                 matches.append(Match(event, name, milestone))
-                asked = "only the one that matches stays paid" if wanted else "--match would ask for it"
-                what = f"play has several in {mixed} of {len(having)} episodes, so {asked}"
+                then = "only the one that matches stays paid" if wanted else "--match would ask for it"
+                what = f"play has several in {mixed} of {len(having)} episodes, so {then}"
             elif len(having) < OCCURRENCES:
                 what = "play hardly ever has it, so no rule asks for that"
             else:

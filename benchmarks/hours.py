@@ -3,8 +3,9 @@
     python -m benchmarks.hours [--frames 100000]
 
 A kind is what decides the speed: learner, network, what pays, and how holes are inferred. Each is timed in DoorKey-8x8, whose larger relatives step
-as fast, or in the task itself outside MiniGrid; the machine of another curve is stood for by one with values. Runs that reach their `--stop-at` end sooner, so the hours are the most
-that a suite can take. On a cluster a run is one slot's work: what `srm suite` cannot divide is the longest chain of a machine and the runs that need it.
+as fast, or in the task itself outside MiniGrid; the machine of another curve is stood for by one with values. What is counted is processor time, which other
+users of the machine change little, and of a longer run less that of a shorter one, so that starting is left out. Runs that reach their `--stop-at` end sooner, so the
+hours are the most that a suite can take. On a cluster a run is one slot's work: what `srm suite` cannot divide is the longest chain of a machine and the runs that need it.
 """
 
 from __future__ import annotations
@@ -34,13 +35,21 @@ def kind_of(curve: CurveCommand) -> Kind:
     if curve.verb == "learn":
         return (*words, "--infer", curve.value("--infer", "posterior"))
     reward = curve.value("--reward", "task")
-    known = reward if reward in ("task", "gail", "gan_gcl") else "doorkey_handset"
-    return (*words, "--reward", known)
+    if reward in ("task", "gail", "gan_gcl"):
+        return (*words, "--reward", reward)
+    return (*words, "--reward", curve.task, "--holes", "uniform") if own else (*words, "--reward", "doorkey_handset")
 
 
 def speed(kind: Kind, frames: int) -> float:
-    """Frames a second of the whole command on one core, without what it takes to start."""
+    """Frames a processor second of the command on one core, without what it takes to start."""
+    (short, begun), (long, ended) = (played(kind, count) for count in (frames // 4, frames))
+    return (long - short) / (ended - begun)
+
+
+def played(kind: Kind, frames: int) -> tuple[int, float]:
+    """How many frames the command has played in the end, and the processor seconds that it took."""
     one = ["--cores", "1"] if kind[0] == "learn" else []
+    before = os.times()
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         subprocess.run(
@@ -50,7 +59,9 @@ def speed(kind: Kind, frames: int) -> float:
             capture_output=True,
         )
         summary = json.loads((run / "summary.json").read_text())
-    return float(summary["frames"] / summary["seconds"])
+    after = os.times()
+    used = (after.children_user - before.children_user) + (after.children_system - before.children_system)
+    return int(summary["frames"]), used
 
 
 def hours(curve: CurveCommand, speeds: dict[Kind, float]) -> float:
@@ -69,7 +80,7 @@ def row(suite: Suite, speeds: dict[Kind, float]) -> str:
 def page(frames: int) -> Iterator[str]:
     kinds = list(dict.fromkeys(kind_of(curve) for suite in SUITES.values() for curve in suite.curves.values()))
     speeds = {}
-    yield "| kind of run | frames a second |"
+    yield "| kind of run | frames a processor second |"
     yield "|---|--:|"
     for kind in kinds:
         speeds[kind] = speed(kind, frames)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from srm.infer.propose.reading import Account, Story
 from srm.infer.propose.structure import needed
@@ -22,11 +21,15 @@ OTHERS = 0.2  # the share of other values in play that makes a constant one rema
 
 @dataclass(frozen=True)
 class Match:
-    """Two milestones that share a value: `pick_up_key where colour = unlock_door.colour`."""
+    """Milestones whose values of an attribute agree, in order: a key, and the lock of its colour."""
 
-    event: str
     attribute: str
-    milestone: str  # the later one
+    events: tuple[str, ...]
+    broken: bool  # by play, which has several values in one episode
+    finding: str  # how often
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.events[:-1])} and {self.events[-1]} have the same {self.attribute}; {self.finding}"
 
 
 def find_guards(account: Account, milestones: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -47,26 +50,22 @@ def find_guards(account: Account, milestones: Sequence[str]) -> tuple[dict[str, 
     return guards, tuple(remarks)
 
 
-def find_matches(
-    account: Account, milestones: Sequence[str], wanted: bool
-) -> tuple[tuple[Match, ...], tuple[str, ...]]:
-    """The equalities that play breaks, where they are wanted, and what was considered."""
-    matches, remarks = [], []
+def find_matches(account: Account, milestones: Sequence[str]) -> tuple[Match, ...]:
+    """The equalities of the demonstrations, and whether play breaks them: who cannot take a wrong key need not be asked for the right one."""
     played = _played(account)
+    matches = []
     for name, group in _equalities(account.solved, milestones):
-        for event, milestone in pairwise(group):
-            having = [s for s in played if event in s.names]
-            mixed = sum(len(set(_values([s], event, name))) > 1 for s in having)
-            if len(having) >= OCCURRENCES and mixed >= OTHERS * len(having):
-                matches.append(Match(event, name, milestone))
-                then = "only the one that matches stays paid" if wanted else "--match would ask for it"
-                what = f"play has several in {mixed} of {len(having)} episodes, so {then}"
-            elif len(having) < OCCURRENCES:
-                what = "play hardly ever has it, so no rule asks for that"
-            else:
-                what = f"play has others in {mixed} of {len(having)} episodes, so no rule asks for that"
-            remarks.append(f"{event} has the {name} of {milestone}; {what}")
-    return tuple(matches if wanted else ()), tuple(remarks)
+        event = group[0]
+        having = [story for story in played if event in story.names]
+        mixed = sum(len(set(_values([story], event, name))) > 1 for story in having)
+        few = len(having) < OCCURRENCES
+        finding = (
+            f"play hardly ever has {event}"
+            if few
+            else f"play has several in {mixed} of {len(having)} episodes with {event}"
+        )
+        matches.append(Match(name, tuple(group), not few and mixed >= OTHERS * len(having), finding))
+    return tuple(matches)
 
 
 def _played(account: Account) -> list[Story]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from srm.infer.propose.again import Again
+from srm.infer.propose.attributes import Match
 from srm.infer.propose.facts import undoers
 from srm.infer.propose.reading import Account
 from srm.infer.propose.sketch import Sketch
@@ -27,13 +28,38 @@ def explain(
         ),
         (
             "Ways back",
-            [f"{way.skeleton[a.place]}: {a.reason}" for way, a in zip(structure.ways, again, strict=True) if a],
+            list(
+                dict.fromkeys(
+                    f"{way.skeleton[a.place]}: {a.reason}" for way, a in zip(structure.ways, again, strict=True) if a
+                )
+            ),
         ),
         ("Undoing", list(_undoing(account, structure, sketch))),
+        ("Matching", list(dict.fromkeys(_matching(sketch)))),
         ("Left out", list(remarks)),
         ("Proof", [*proofs, "no errors, no warnings"]),
     ]
     return "\n".join(f"{title}\n" + "".join(f"  {line}\n" for line in lines) for title, lines in parts if lines)
+
+
+def _matching(sketch: Sketch) -> Iterator[str]:
+    for rule in sketch.rules:
+        for repay in rule.repays:
+            yield f"{repay.event}: only the last with the {' and '.join(repay.attributes)} of {rule.event} stays paid"
+
+
+def unmatched(matches: Sequence[Match], sketch: Sketch, wanted: Sequence[Match]) -> Iterator[str]:
+    """Equalities that no rule asks for, and why."""
+    written = {(repay.event, name) for rule in sketch.rules for repay in rule.repays for name in repay.attributes}
+    for match in matches:
+        if any((event, match.attribute) in written for event in match.events):
+            continue
+        if not match.broken:
+            yield f"{match}, so no rule asks for it"
+        elif match not in wanted:
+            yield f"{match}, so --match would ask for it"
+        else:
+            yield f"{match}, but what would have to match is paid more than once, or could not be proved"
 
 
 def _read(account: Account) -> Iterator[str]:

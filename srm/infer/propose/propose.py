@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from srm.errors import DemonstrationError
 from srm.infer.propose.again import Again, find_again
 from srm.infer.propose.attributes import Match, find_guards, find_matches
-from srm.infer.propose.explanation import explain
+from srm.infer.propose.explanation import explain, unmatched
 from srm.infer.propose.reading import Account
 from srm.infer.propose.signals import Threshold, find_thresholds, with_thresholds
 from srm.infer.propose.sketch import AtomPlan, HolePlan, Options, Sketch, draw_sketch
@@ -58,9 +58,11 @@ def propose_machine(account: Account, task: str, env_id: str, match: bool = Fals
     account = with_thresholds(account, thresholds)
     structure = find_structure(account)
     refuse_no_milestone(structure, task)
+    refuse_no_end(structure, task)
     events = tuple(dict.fromkeys(event for way in structure.ways for event in way.events))
     guards, about_attributes = find_guards(account, events)
-    matches, about_matches = find_matches(account, events, match)
+    matches = find_matches(account, events)
+    wanted = tuple(each for each in matches if each.broken) if match else ()
     again, about_again = _ways_back(structure, account)
     subject = _Subject(
         f"{task}_proposed",
@@ -70,14 +72,17 @@ def propose_machine(account: Account, task: str, env_id: str, match: bool = Fals
     )
     holes = {threshold.event: threshold.hole for threshold in thresholds}
     tried: list[str] = []
-    for options in _ladder(again, matches):
+    for options in _ladder(again, wanted):
         sketch = draw_sketch(structure, account.vocabulary, options, holes)
+        if options.matches and not any(rule.repays for rule in sketch.rules):
+            continue  # nothing of it can be asked for
         proved = subject.prove(sketch)
         if isinstance(proved, str):
             tried.append(f"{options} is not proved: {proved}")
             continue
+        about_matches = tuple(unmatched(matches, sketch, wanted))
         remarks = (*structure.remarks, *about_signals, *about_attributes, *about_matches, *about_again)
-        explanation = explain(account, structure, sketch, again, remarks, (*tried, *proved.added))
+        explanation = explain(account, structure, sketch, options.again, remarks, (*tried, *proved.added))
         return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
     raise DemonstrationError(
         f"no machine for {task} that the demonstrations suggest could be proved ({proved}); read them in a vocabulary of fewer words"
@@ -102,6 +107,16 @@ def refuse_no_milestone(structure: Structure, task: str) -> None:
             f"the demonstrations of {task} have no event in common that random play does not have as often; record more of them, "
             "or add words for what they do"
         )
+
+
+def refuse_no_end(structure: Structure, task: str) -> None:
+    """Where no event ends the demonstrations the last milestone has to, and that is one of several that all of them reach, in any order."""
+    for way in structure.ways if structure.end is None else ():
+        if lost := sorted(way.common - set(way.skeleton)):
+            raise DemonstrationError(
+                f"no event ends the demonstrations of {task}, and {', '.join(sorted({*lost, way.skeleton[-1]}))} come in any order, so nothing "
+                "says when the task is done; add a word for its end"
+            )
 
 
 def _heading(account: Account, structure: Structure, task: str, env_id: str) -> list[str]:
@@ -134,8 +149,9 @@ def _ways_back(structure: Structure, account: Account) -> tuple[tuple[Again | No
 def _ladder(again: tuple[Again | None, ...], matches: tuple[Match, ...]) -> Iterator[Options]:
     """What a sketch may use, less and less."""
     nowhere = tuple(None for _ in again)
-    if matches:
-        yield Options(again, matches=matches)
+    for some in dict.fromkeys([matches, *((match,) for match in matches)]):
+        if some:
+            yield Options(again, matches=some)
     for places in dict.fromkeys((again, nowhere)):
         full = Options(places)
         yield from (full, replace(full, undo=False))

@@ -66,7 +66,9 @@ class Account:
 
     vocabulary: Vocabulary
     stories: tuple[Story, ...]  # the demonstrations
-    shares: dict[str, float]  # of their steps at which each event happens
+    shares: dict[
+        str, float
+    ]  # of the steps of those that solve the task at which each event happens; of all where none does
     random: PlayAccount | None  # None: there is no environment to play in
     runs: tuple[PlayAccount, ...] = ()  # of trained policies
 
@@ -99,22 +101,24 @@ def _read(rollout: Rollout, event_reader: EventReader, solved: Sequence[bool] = 
     happened = happenings(events, vocabulary)
     over = rollout.terminated | rollout.truncated
     stories: list[Story] = []
-    tally: Counter[str] = Counter()
+    tallies: list[Counter[str]] = []
     for env in range(rollout.envs):
         steps: list[int] = []
         for step in range(rollout.steps):
             if rollout.valid[step, env]:
                 steps.append(step)
-                tally.update(happened[step][env].keys())
             if steps and (over[step, env] or step == rollout.steps - 1):
                 at = [happened[s][env] for s in steps]
                 is_solved = bool(solved[env]) if solved else bool(rollout.terminated[step, env])
                 stories.append(
                     Story(len(stories), len(steps), is_solved, _begins(at, vocabulary), events.signals[steps, env])
                 )
+                tallies.append(Counter(name for events_of_step in at for name in events_of_step))
                 steps = []
-    total = max(1, sum(story.length for story in stories))
-    return PlayAccount(tuple(stories), {event.name: tally[event.name] / total for event in vocabulary.events})
+    counted = [n for n, story in enumerate(stories) if story.solved] if any(solved) else range(len(stories))
+    total = max(1, sum(stories[n].length for n in counted))
+    shares = {event.name: sum(tallies[n][event.name] for n in counted) / total for event in vocabulary.events}
+    return PlayAccount(tuple(stories), shares)
 
 
 def _begins(happened: Sequence[Mapping[str, Mapping[str, int]]], vocabulary: Vocabulary) -> tuple[Occurrence, ...]:

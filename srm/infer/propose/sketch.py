@@ -4,11 +4,12 @@ a milestone        pays, and leads on
 what comes besides pays as often as it was seen, the number being a hole where it varies
 what undoes        costs, unless something later needs it
 the end            pays from everywhere: whoever solves the task has solved it, whatever was left out
-what must match    stays paid only if it does: the rule of what it leads to pays it anew
+what must match    stays paid only if it does: the rule of what it leads to pays it anew, in hindsight
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +32,7 @@ class Options:
     again: tuple[Again | None, ...]
     undo: bool = True  # what undoes a milestone costs
     besides: bool = True  # what comes besides pays; without it and a stretch that is done again, no loop is left
-    matches: tuple[Match, ...] = ()  # what stays paid only if it has the attribute of what it leads to
+    matches: tuple[Match, ...] = ()  # of which only those stay paid that have the attribute of what they lead to
 
     def __str__(self) -> str:
         if self.matches:
@@ -62,6 +63,15 @@ class CounterPlan:
 
 
 @dataclass(frozen=True)
+class RepayPlan:
+    """Paid anew in hindsight: nothing for any of these events, and then the reward for the last whose attributes are those of the rule's event."""
+
+    event: str
+    undoing: tuple[str, ...]  # its cost is taken back too, else a mistake that was mended would cost
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RulePlan:
     event: str
     hole: HolePlan
@@ -69,7 +79,8 @@ class RulePlan:
     reason: str
     counter: CounterPlan | None = None
     limit: int | HolePlan = 0  # of the counter
-    repays: tuple[Match, ...] = ()  # in hindsight
+    repays: tuple[RepayPlan, ...] = ()
+    again: bool = False  # fires several times, and leads on each time
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ class AtomPlan:
 class Sketch:
     nodes: tuple[NodePlan, ...]
     atoms: tuple[AtomPlan, ...]
-    end: str
+    end: str  # the hole of what ends the task
 
     @property
     def rules(self) -> tuple[RulePlan, ...]:
@@ -103,27 +114,44 @@ def draw_sketch(
     end = structure.end or structure.ways[0].skeleton[-1]
     total = sum(len(way.numbers) for way in structure.ways)
     waypoints = find_waypoints(futures)
-    writer = _Writer(vocabulary, options, end, total)
+    earlier = {event for way in structure.ways for event in way.events_before_end}
+    final = HolePlan(f"last_{end}", 0, LARGEST) if end in earlier else reward(end)
+    writer = _Writer(vocabulary, options, end, final, structure.end is not None, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
-    nodes = _with_matches(nodes, options.matches)
-    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, end, vocabulary, thresholds))), end)
+    nodes = _with_matches(nodes, options.matches, vocabulary)
+    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, final.name, vocabulary, thresholds))), final.name)
 
 
-def _with_matches(nodes: tuple[NodePlan, ...], matches: Sequence[Match]) -> tuple[NodePlan, ...]:
-    """What is paid once before a milestone, by one rule, is paid anew when the milestone shows which one was meant."""
-    rewards = [rule for node in nodes for rule in node.rules if rule.hole.high > 0]
-    once = {
-        match: sum(rule.event == match.event for rule in rewards) == 1
-        and all(rule.limit in (0, 1) for rule in rewards if rule.event == match.event)
-        for match in matches
-    }
+def _with_matches(
+    nodes: tuple[NodePlan, ...], matches: Sequence[Match], vocabulary: Vocabulary
+) -> tuple[NodePlan, ...]:
+    """What one rule pays once is paid anew by what it leads to: by the rule that may fire again, if its node has one, else by every later
+    rule that leads on."""
 
-    def repaying(rule: RulePlan) -> RulePlan:
-        repays = tuple(m for m in matches if once[m] and m.milestone == rule.event and rule in rewards)
-        which = "".join(f"; of {m.event} only the last of its {m.attribute} stays paid" for m in repays)
-        return replace(rule, repays=repays, reason=rule.reason + which)
+    def repays(rule: RulePlan, node: NodePlan) -> Iterator[RepayPlan]:
+        if not (rule.again or rule.target) or rule.hole.high <= 0:
+            return
+        for event in dict.fromkeys(event for match in matches for event in match.events):
+            shared = [m.attribute for m in matches if event in m.events and rule.event in _after(event, m.events)]
+            payers = [(n, r) for n in nodes for r in n.rules if r.event == event and r.hole.high > 0]
+            if not shared or len(payers) != 1:
+                continue
+            home, payer = payers[0]
+            stretch = any(other.again for other in home.rules)
+            if payer.again or payer.limit not in (0, 1) or (stretch and home != node) or (stretch != rule.again):
+                continue
+            costs = {r.event for n in nodes for r in n.rules if r.hole.high <= 0}
+            undoing = tuple(dict.fromkeys(name for name in undoers(event, vocabulary) if name in costs))
+            yield RepayPlan(event, undoing, tuple(dict.fromkeys(shared)))
 
-    return tuple(replace(node, rules=tuple(map(repaying, node.rules))) for node in nodes)
+    return tuple(
+        replace(node, rules=tuple(replace(rule, repays=tuple(repays(rule, node))) for rule in node.rules))
+        for node in nodes
+    )
+
+
+def _after(event: str, events: tuple[str, ...]) -> tuple[str, ...]:
+    return events[events.index(event) + 1 :]
 
 
 def reward(event: str) -> HolePlan:
@@ -139,6 +167,8 @@ class _Writer:
     vocabulary: Vocabulary
     options: Options
     end: str
+    final: HolePlan  # what the end pays; a hole of its own where the same event is a milestone on the way
+    ends: bool  # whether demonstrations end with it
     total: int  # demonstrations that solve the task
 
     def rules(self, waypoint: Waypoint) -> Iterator[RulePlan]:
@@ -156,16 +186,19 @@ class _Writer:
                 yield rule
 
     def _early_end(self, waypoint: Waypoint) -> Iterator[RulePlan]:
-        if self.end not in waypoint.targets:
-            yield RulePlan(self.end, reward(self.end), DONE, "solved, whatever was left out")
+        if self.end not in waypoint.targets and self.final == reward(self.end):
+            yield RulePlan(self.end, self.final, DONE, "solved, whatever was left out")
 
     def _closers(self, waypoint: Waypoint) -> Iterator[RulePlan]:
+        stories: Counter[str] = Counter()
         for stage in waypoint.stages:
-            target = waypoint.targets[stage.closer]
+            stories[stage.closer] += stage.stories
+        for closer, count in stories.items():
+            target = waypoint.targets[closer]
             following = "" if target == DONE else f", {target.replace('_', ' ', 1)}"
-            ends = "ends " if stage.closer == self.end else "in "
-            reason = f"{ends}{of_all(stage.stories, self.total)}{following}"
-            yield RulePlan(stage.closer, reward(stage.closer), target, reason)
+            last = closer == self.end and target == DONE
+            reason = f"{'ends' if last and self.ends else 'in'} {of_all(count, self.total)}{following}"
+            yield RulePlan(closer, self.final if last else reward(closer), target, reason)
 
     def _again(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         for stage in waypoint.stages:
@@ -174,7 +207,7 @@ class _Writer:
                 reason = f"in {of_all(stage.repeated.stories, self.total)}; {stage.again.reason}"
                 counter = None if stage.again.finite else CounterPlan(event)
                 limit = HolePlan(f"{event}_times", 1, ROUNDS, whole=True)
-                yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0)
+                yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0, again=True)
 
     def _besides(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         for stage in waypoint.stages if self.options.besides else ():
@@ -233,15 +266,22 @@ def _atoms(
     if len(paid) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
         yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
-    for stage in dict.fromkeys(stage for waypoint in waypoints for stage in waypoint.stages if stage.repeated):
-        assert stage.repeated is not None
-        again = stage.repeated.event
-        leading = " + ".join(f"?{beside.event}" for beside in stage.besides)
-        if leading:
-            yield AtomPlan(f"the way to {again} is worth no more than it", f"{leading} <= ?{again}")
-        if stage.closer != end:
-            yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
-            yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
+    for waypoint in waypoints:
+        leading: dict[
+            str, dict[str, None]
+        ] = {}  # to what is done again, all that a node pays on the way, whichever way it is of
+        for stage in waypoint.stages:
+            if stage.repeated:
+                leading.setdefault(stage.repeated.event, {}).update((beside.event, None) for beside in stage.besides)
+        for again, besides in leading.items():
+            if besides:
+                together = " + ".join(f"?{event}" for event in besides)
+                yield AtomPlan(f"the way to {again} is worth no more than it", f"{together} <= ?{again}")
+        for stage in waypoint.stages:
+            if stage.repeated and stage.closer != end:
+                again = stage.repeated.event
+                yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
+                yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
     for waypoint, node in zip(waypoints, nodes, strict=True):
         following = {event: after for stage in waypoint.stages for event, after in _besides_in_order(stage)}
         each_time = [rule.event for rule in node.rules if rule.event in following and rule.counter is None]

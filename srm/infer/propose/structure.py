@@ -62,6 +62,11 @@ class Way:
         )
 
     @property
+    def common(self) -> frozenset[str]:
+        """What nearly all stories of this way have."""
+        return _common(self.sequences)
+
+    @property
     def fixed(self) -> tuple[int, ...]:
         """The places of milestones that come neither in either order with others, nor several times in a row."""
         free = _free(self.skeleton, self.sequences)
@@ -78,6 +83,13 @@ class Way:
         """Milestones and what comes besides, in order."""
         links = self.links(self.fixed)
         return tuple(dict.fromkeys(e for link in links for e in (*(b.event for b in link.besides), link.event)))
+
+    @property
+    def events_before_end(self) -> frozenset[str]:
+        """What comes on the way to the last milestone, which may be the same event."""
+        links = self.links(self.fixed)
+        besides = (beside.event for link in links for beside in link.besides)
+        return frozenset((*besides, *(link.event for link in links[:-1])))
 
     @property
     def _least(self) -> float:

@@ -104,17 +104,18 @@ def _node(
         paid = f"?{rule.hole.name}".ljust(pay) if rule.target else f"?{rule.hole.name}"
         label = f"{counters[rule.counter]}: " if rule.counter and wording[rule.event].threshold else ""
         lines += [f"{MARGIN}# {rule.reason}", f"{MARGIN}{label}{guard.ljust(wide)}  // {paid}{target}"]
-        lines += _hindsight(rule)
+        lines += _hindsight(rule, wording)
     return lines
 
 
-def _hindsight(rule: RulePlan) -> Iterator[str]:
+def _hindsight(rule: RulePlan, wording: Mapping[str, Wording]) -> Iterator[str]:
     if rule.repays:
-        yield f"{2 * MARGIN}hindsight since {rule.event}"
-    for match in rule.repays:
-        yield f"{3 * MARGIN}every {match.event}  // 0"
-        which = f"{match.attribute} = {match.milestone}.{match.attribute}"
-        yield f"{3 * MARGIN}last {match.event} where {which}  // ?{match.event}"
+        yield f"{2 * MARGIN}hindsight{f' since {rule.event}' if rule.again else ''}"
+    for repay in rule.repays:
+        own = wording[repay.event].guard.partition(" where ")[2]  # what the event's own guard asks for
+        tests = [*([own] if own else []), *(f"{name} = {rule.event}.{name}" for name in repay.attributes)]
+        yield f"{3 * MARGIN}every {', '.join((repay.event, *repay.undoing))}  // 0"
+        yield f"{3 * MARGIN}last {repay.event} where {', '.join(tests)}  // ?{repay.event}"
 
 
 def _guard(rule: RulePlan, counters: Mapping[CounterPlan, str], wording: Mapping[str, Wording]) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from srm.domains.tasks import find_task
-from srm.suites.figures import SUITES
+from srm.suites.shipped import SUITES
 from srm.suites.suite import CurveCommand, Suite
 
 SLOTS = 32  # of the cluster

@@ -23,10 +23,10 @@ from srm.cli import parse
 from srm.errors import RunError, SrmError
 from srm.extras import require
 from srm.interrupt import stop_on_interrupt
-from srm.suites.figures import SUITES, find_suite
 from srm.suites.local import LocalProcesses
 from srm.suites.runs import SuiteRun, claimed, runs_of
 from srm.suites.scheduler import Executor, RunProgress, schedule
+from srm.suites.shipped import SUITES, find_suite
 from srm.suites.suite import MOST_SEEDS, CurveCommand, Suite
 
 STYLES = {"running": "bold", "finished": "green", "failed": "red", "blocked": "red", "stopped": "yellow"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from srm.suites.suite import suite
+
 LANDER = (
     "--ppo.discount 0.999 --ppo.gae-lambda 0.98 --frames 1000000"  # with a discount of 0.99 landing is out of sight
 )
 STYLES = {"gentle": "lunarlander", "frugal": "lunarlander_frugal"}
 
 
-def lunarlander_styles() -> dict[str, str]:
+def _styles() -> dict[str, str]:
     """Two styles x what pays; `srm eval RUN --demos DEMOS` compares what comes out with the demonstrator."""
     curves = {"task": f"train lunarlander {LANDER}"}
     for style, demos in STYLES.items():
@@ -19,9 +21,27 @@ def lunarlander_styles() -> dict[str, str]:
     return curves
 
 
-def lunarlander_truth() -> dict[str, str]:
+def _truth() -> dict[str, str]:
     """Policies for values that are known: `python -m benchmarks.styles truth RUN...` infers them back from ten episodes of each."""
     return {
         f"draw{draw}": f"train lunarlander --reward lunarlander --holes uniform --draw {draw} {LANDER}"
         for draw in range(5)
     }
+
+
+CONTROL = (
+    suite(
+        "control-lunarlander",
+        "Does a policy land in the style of whoever demonstrated, gentle or frugal?",
+        _styles(),
+        seeds=5,
+        first_seed=100,
+    ),
+    suite(
+        "control-truth",
+        "Are the values that a policy was trained on found again in ten of its landings?",
+        _truth(),
+        seeds=1,
+        first_seed=100,
+    ),
+)

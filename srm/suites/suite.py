@@ -182,6 +182,19 @@ class Suite:
         return replace(self, curves={name: curve for name, curve in self.curves.items() if name in wanted})
 
 
+def suite(
+    name: str,
+    title: str,
+    commands: Mapping[str, str],
+    seeds: int = 3,
+    first_seed: int = 0,
+    own_tasks: Collection[str] = (),
+) -> Suite:
+    """A suite from the texts of its commands."""
+    curves = {key: curve(key, command, own_tasks) for key, command in commands.items()}
+    return Suite(name, title, curves, seeds, first_seed=first_seed)
+
+
 def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     try:
         text = read_whole(path, MOST_BYTES).decode()
@@ -195,12 +208,12 @@ def read_suite(path: Path, own_tasks: Collection[str] = ()) -> Suite:
     except (ValueError, RecursionError) as problem:
         raise RunError(f"{path} is not TOML: {problem}") from None
     try:
-        return _suite(path.stem, content, own_tasks)
+        return _checked(path.stem, content, own_tasks)
     except RunError as problem:
         raise RunError(f"{path}: {problem}") from None
 
 
-def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) -> Suite:
+def _checked(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) -> Suite:
     kinds = {
         "title": (str, "a sentence in quotes"),
         "seeds": (int, "a number"),
@@ -218,6 +231,5 @@ def _suite(name: str, content: Mapping[str, Any], own_tasks: Collection[str]) ->
     for title, command in content.get("curves", {}).items():
         if not isinstance(command, str):
             raise RunError(f'curve {title}: write a command in quotes, as in {title} = "train doorkey --frames 600000"')
-    curves = {title: curve(title, command, own_tasks) for title, command in content.get("curves", {}).items()}
     seeds = {word: content[word] for word in ("seeds", "first_seed") if word in content}
-    return Suite(name, content.get("title", name), curves, **seeds)
+    return suite(name, content.get("title", name), content.get("curves", {}), own_tasks=own_tasks, **seeds)

@@ -12,8 +12,8 @@ from srm.cli.suite import refuse_unfit
 from srm.domains.tasks import find_task
 from srm.errors import RunError
 from srm.machine.language.parse import find_machine
-from srm.suites.figures import SUITES, find_suite
 from srm.suites.runs import runs_of
+from srm.suites.shipped import SUITES, find_suite
 from srm.suites.suite import Suite, curve, read_suite
 
 OWN = """

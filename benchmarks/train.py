@@ -1,15 +1,15 @@
 """How fast the policy learners are: ratios to their own gradients and to Stable-Baselines3, all measured in one run.
 
     python benchmarks/train.py [--rounds 4] [--skip-slow]
-    python benchmarks/train.py --seconds-to 0.9 [--seeds 3]
+    python benchmarks/train.py --seconds-to 0.9 [--task doorkey] [--machine doorkey_handset] [--first-seed 0] [--seeds 3]
 
 One process, one thread; every contender has 64 envs, rollouts of 128 steps, 8 minibatches, 4 epochs and the same network (three
 convolutions on four frames of ids, 256 units; the LSTM: one frame, 32 units), which learns so slowly that it stays the same.
 Contenders take turns, round by round, and the fastest round of each counts, in processor time: another program on the machine slows
 all of them, not one of them.
 
-`--seconds-to` measures what counts in the end: how long each takes to a return in DoorKey-8x8 when paid by `doorkey_handset`, with the
-settings of `srm train` for both.
+`--seconds-to` measures what counts in the end: how long each takes to a return when paid by the same machine, with the settings of `srm train`
+for both. A machine is one that ships or a file, such as the `learnt.srm` of a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from srm.domains.base import Task
 from srm.domains.envs import EnvPoolEnvs, Envs, GymnasiumEnvs, gather, make_envs
 from srm.domains.minigrid.envs import ShowPose
 from srm.domains.tasks import find_task
 from srm.evaluate.payer import Payer
 from srm.machine.language.parse import find_machine
+from srm.machine.model import Machine
 from srm.rl.episodes import EpisodeBook, Recent
 from srm.rl.loop import train
 from srm.rl.minibatches import Minibatches
@@ -241,24 +243,23 @@ class Clock:
             self.reached = f"{time.process_time() - self.start:6.1f} s  {self.frames:>9,} frames"
 
 
-def seconds_to(level: float, seeds: int, most: int) -> None:
-    task = find_task("DoorKey-8x8")
-    for seed in range(seeds):
-        for name in ("ours", "SB3, one-hot cells", "SB3"):
-            envs, clock = task.make_envs(PpoConfig().num_envs, seed), Clock(level, PpoConfig().num_envs)
-            pay = Payer(find_machine("doorkey_handset"), task.event_reader())
+def seconds_to(
+    level: float, task: Task, machine: Machine, contenders: Sequence[str], seeds: range, config: PpoConfig, most: int
+) -> None:
+    for seed in seeds:
+        for name in contenders:
+            envs, clock = task.make_envs(config.num_envs, seed), Clock(level, config.num_envs)
+            pay = Payer(machine, task.event_reader())
             if name == "ours":
-                learner = Ppo(envs, "cnn", NetConfig(), PpoConfig(), seed)
+                learner = Ppo(envs, "cnn", NetConfig(), config, seed)
                 for round in train(learner, lambda batch, pay=pay: pay(batch.rollout), most):
                     clock.watch(round.rollout)
                     if clock.reached:
                         break
             else:
-                agent = sb3_agent(
-                    Sb3Worlds(envs, pay, clock.watch), False, PpoConfig(), seed, one_hot="one-hot" in name
-                )
+                agent = sb3_agent(Sb3Worlds(envs, pay, clock.watch), False, config, seed, one_hot="one-hot" in name)
                 while not clock.reached and clock.frames < most:
-                    agent.learn(PpoConfig().num_envs * PpoConfig().num_steps, reset_num_timesteps=False)
+                    agent.learn(config.num_envs * config.num_steps, reset_num_timesteps=False)
             print(f"{name:<18} seed {seed}: {clock.reached or f'not within {most:,} frames'}", flush=True)
             envs.close()
 
@@ -268,15 +269,32 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each contender, after one to warm up")
-    parser.add_argument("--skip-slow", action="store_true", help="leave out Stable-Baselines3 on the minigrid package")
+    parser.add_argument(
+        "--skip-slow",
+        action="store_true",
+        help="leave out Stable-Baselines3 on the minigrid package, and with its own encoding",
+    )
     parser.add_argument("--seconds-to", type=float, metavar="RETURN", help="measure the time to this return instead")
+    parser.add_argument("--task", default="doorkey", help="of --seconds-to")
+    parser.add_argument("--machine", default="doorkey_handset", help="of --seconds-to: one that ships, or a file")
+    parser.add_argument("--entropy-weight", type=float, default=PpoConfig().entropy_weight, help="of --seconds-to")
+    parser.add_argument("--first-seed", type=int, default=0, help="of --seconds-to")
     parser.add_argument("--seeds", type=int, default=3, help="of --seconds-to")
     parser.add_argument("--most", type=int, default=1_000_000, help="frames after which --seconds-to gives up")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if arguments.seconds_to is not None:
-        seconds_to(arguments.seconds_to, arguments.seeds, arguments.most)
+        contenders = ["ours", "SB3, one-hot cells"] if arguments.skip_slow else ["ours", "SB3, one-hot cells", "SB3"]
+        seconds_to(
+            arguments.seconds_to,
+            find_task(arguments.task),
+            find_machine(arguments.machine),
+            contenders,
+            range(arguments.first_seed, arguments.first_seed + arguments.seeds),
+            replace(PpoConfig(), entropy_weight=arguments.entropy_weight),
+            arguments.most,
+        )
         return
 
     def own() -> Envs:

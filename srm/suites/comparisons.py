@@ -1,6 +1,9 @@
-"""Comparisons of our own: ways to infer holes, what decides whether inference pays, and machines that are proposed."""
+"""Comparisons of our own: what decides whether inference pays, and machines that are proposed."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from srm.suites.figures import MAZE, MAZE_MACHINE
 from srm.suites.suite import suite
@@ -9,13 +12,54 @@ FRESH = 120  # the first seed that nobody had looked at while the posterior and 
 WAYS = ("posterior", "regression", "signs", "algorithm1")  # in which holes are inferred
 
 
-def _inference() -> dict[str, str]:
-    tasks = {
-        "doorkey": "learn doorkey --frames 1000000 --stop-at 0.92",
-        "keycorridor": "learn keycorridor --frames 3000000 --stop-at 0.82",
-        "obstructedmaze": f"learn obstructedmaze --machine {MAZE_MACHINE} {MAZE} --frames 12000000 --stop-at 0.85",
-    }
-    return {f"{task}-{way}": f"{command} --infer {way}" for task, command in tasks.items() for way in WAYS}
+LEARNERS = {"ppo": "", "agac": "--learner agac", "agac0": "--learner agac --agac.count-weight 0"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Environments of one kind: machines are inferred in the smallest, and pay in the larger ones too."""
+
+    task: str
+    small: str  # as curves call it
+    frames: int  # five times what its best curve needs
+    larger: Mapping[str, tuple[str, int]]  # how curves call each, its name, and its frames
+    flags: str
+    rivals: Mapping[str, str]  # rewards that nothing is inferred for
+    machine: str = ""  # unless the task's own
+    begun: bool = False  # whether larger environments are also begun with the small one's policy
+
+
+FAMILIES = (
+    Family(
+        "doorkey",
+        "8x8",
+        1_000_000,
+        {"16x16": ("DoorKey-16x16", 3_000_000)},
+        "--stop-at 0.92",
+        {"handset": "--reward doorkey_handset", "task": "--reward task"},
+    ),
+    Family(
+        "keycorridor",
+        "S3R3",
+        1_800_000,
+        {
+            f"S{size}R3": (f"KeyCorridorS{size}R3", frames)
+            for size, frames in ((4, 5_000_000), (5, 8_000_000), (6, 12_000_000))
+        },
+        "--stop-at 0.82",
+        {"rm": "--reward keycorridor_rm", "task": "--reward task"},
+    ),
+    Family(
+        "obstructedmaze",
+        "2Dlhb",
+        15_000_000,
+        {"1Q": ("ObstructedMaze-1Q", 25_000_000), "Full": ("ObstructedMaze-Full", 60_000_000)},
+        f"{MAZE} --stop-at 0.85",
+        {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"},
+        machine=f"--machine {MAZE_MACHINE}",
+        begun=True,
+    ),
+)
 
 
 def _deciding() -> dict[str, str]:
@@ -24,45 +68,24 @@ def _deciding() -> dict[str, str]:
     Machines for the larger environments are inferred in the smallest one of their kind, with the same seed and learner. `proposed` is a machine that is
     read from the demonstrations, with values of the posterior.
     """
-    learners = {"ppo": "", "agac": "--learner agac", "agac0": "--learner agac --agac.count-weight 0"}
-    corridors = {"S4R3": 5_000_000, "S5R3": 8_000_000, "S6R3": 12_000_000}
-    mazes = {"1Q": 25_000_000, "Full": 60_000_000}
     curves: dict[str, str] = {}
-    for learner, flags in learners.items():
-        corridor = f"{flags} --stop-at 0.82"
-        rivals = {"rm": "--reward keycorridor_rm", "task": "--reward task"}
-        curves |= _ways("S3R3", learner, f"learn keycorridor {corridor} --frames 1800000", "")
-        curves |= _paid("S3R3", learner, f"train keycorridor {corridor} --frames 1800000", rivals)
-        for size, frames in corridors.items():
-            larger = f"train KeyCorridor{size} {corridor} --frames {frames}"
-            curves |= _paid(size, learner, larger, {**_carried("S3R3", learner), **rivals})
-        maze = f"{flags} {MAZE} --stop-at 0.85"
-        rivals = {"handset": f"--reward {MAZE_MACHINE}_handset", "task": "--reward task"}
-        curves |= _ways("2Dlhb", learner, f"learn obstructedmaze {maze} --frames 15000000", f"--machine {MAZE_MACHINE}")
-        curves |= _paid("2Dlhb", learner, f"train obstructedmaze {maze} --frames 15000000", rivals)
-        for size, frames in mazes.items():
-            larger = f"train ObstructedMaze-{size} {maze} --frames {frames}"
-            carried = _carried("2Dlhb", learner)
-            curves |= _paid(size, learner, larger, {**carried, **rivals})
-            begun = {
-                f"{way}-policy": f"{flag} --from-run learnt:2Dlhb-{learner}-{way}" for way, flag in carried.items()
-            }
-            curves |= _paid(size, learner, larger, begun)
+    for learner, own in LEARNERS.items():
+        for family in FAMILIES:
+            flags = f"{own} {family.flags}"
+            learn = f"learn {family.task} {flags} --frames {family.frames}"
+            train = f"train {family.task} {flags} --frames {family.frames}"
+            ways = {way: f"{family.machine} --infer {way}" for way in WAYS} | {"proposed": "--machine proposed"}
+            curves |= {f"{family.small}-{learner}-{way}": f"{learn} {words}" for way, words in ways.items()}
+            curves |= {f"{family.small}-{learner}-{pay}": f"{train} {words}" for pay, words in family.rivals.items()}
+            for size, (env, frames) in family.larger.items():
+                carried = {way: f"--reward learnt:{family.small}-{learner}-{way}" for way in ways}
+                pays = {**carried, **family.rivals}
+                if family.begun:
+                    begun = f"--from-run learnt:{family.small}-{learner}"
+                    pays |= {f"{way}-policy": f"{reward} {begun}-{way}" for way, reward in carried.items()}
+                train = f"train {env} {flags} --frames {frames}"
+                curves |= {f"{size}-{learner}-{pay}": f"{train} {words}" for pay, words in pays.items()}
     return curves
-
-
-def _ways(size: str, learner: str, command: str, machine: str) -> dict[str, str]:
-    """Every way to infer the holes of one machine, and the posterior of one that is proposed."""
-    curves = {f"{size}-{learner}-{way}": f"{command} {machine} --infer {way}" for way in WAYS}
-    return {**curves, f"{size}-{learner}-proposed": f"{command} --machine proposed"}
-
-
-def _paid(size: str, learner: str, command: str, rewards: dict[str, str]) -> dict[str, str]:
-    return {f"{size}-{learner}-{pay}": f"{command} {reward}" for pay, reward in rewards.items()}
-
-
-def _carried(size: str, learner: str) -> dict[str, str]:
-    return {way: f"--reward learnt:{size}-{learner}-{way}" for way in (*WAYS, "proposed")}
 
 
 def _propose() -> dict[str, str]:
@@ -102,13 +125,8 @@ def _propose() -> dict[str, str]:
 
 COMPARISONS = (
     suite(
-        "inference",
-        "What does inference add? The posterior, Algorithm 1 and two baselines from the same ten demonstrations",
-        _inference(),
-    ),
-    suite(
         "deciding",
-        "Does inference pay? What pays x the learner, from KeyCorridorS3R3 to S6R3 and from ObstructedMaze-2Dlhb to Full",
+        "Does inference pay? What pays x the learner, in DoorKey, KeyCorridor and ObstructedMaze, from the smallest to the largest",
         _deciding(),
         seeds=5,
         first_seed=FRESH,

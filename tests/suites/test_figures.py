@@ -60,7 +60,7 @@ def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) 
 def test_the_suites_are_those_of_the_paper_and_ours() -> None:
     assert list(SUITES) == [
         "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
-        "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines", "inference",
+        "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines",
         "deciding", "propose", "control-lunarlander", "control-truth",
     ]  # fmt: skip
 

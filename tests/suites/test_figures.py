@@ -14,7 +14,7 @@ from srm.errors import RunError
 from srm.machine.language.parse import find_machine
 from srm.suites.runs import runs_of
 from srm.suites.shipped import SUITES, find_suite
-from srm.suites.suite import Suite, curve, read_suite
+from srm.suites.suite import Suite, read_suite, suite
 
 OWN = """
 title = "Does the machine help?"
@@ -33,15 +33,14 @@ def own(tmp_path: Path, text: str = OWN) -> Suite:
     return read_suite(path)
 
 
-@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
-def test_every_command_that_ships_can_be_parsed(suite: Suite) -> None:
-    for line in suite.curves.values():
-        refuse_unfit(line, suite.name)
+@pytest.mark.parametrize("shipped", SUITES.values(), ids=SUITES)
+def test_every_command_that_ships_can_be_parsed(shipped: Suite) -> None:
+    refuse_unfit(shipped)
 
 
-@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
-def test_every_machine_and_constraint_that_a_suite_names_is_there(suite: Suite) -> None:
-    for line in suite.curves.values():
+@pytest.mark.parametrize("shipped", SUITES.values(), ids=SUITES)
+def test_every_machine_and_constraint_that_a_suite_names_is_there(shipped: Suite) -> None:
+    for line in shipped.curves.values():
         vocabulary = find_task(line.task).vocabulary
         named = line.value("--machine") or line.value("--reward", "task")
         if line.verb == "learn" and not line.value("--machine"):
@@ -101,11 +100,11 @@ def test_scale_multiplies_the_frames_of_every_run_also_of_those_that_name_none(t
 
 
 def test_only_some_curves_with_what_they_need(tmp_path: Path) -> None:
-    suite = own(tmp_path)
-    assert list(suite.only(("learnt",)).curves) == ["learn", "learnt"]
-    assert list(suite.only(("task",)).curves) == ["task"]
+    chosen = own(tmp_path)
+    assert list(chosen.only(("learnt",)).curves) == ["learn", "learnt"]
+    assert list(chosen.only(("task",)).curves) == ["task"]
     with pytest.raises(RunError, match="did you mean task"):
-        suite.only(("tusk",))
+        chosen.only(("tusk",))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ def test_a_wrong_file_is_refused_with_the_place_and_the_remedy(tmp_path: Path, t
 
 def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
     with pytest.raises(RunError) as refused:
-        refuse_unfit(curve("a", "train doorkey --framez 3"), "own")
+        refuse_unfit(suite("own", "", {"a": "train doorkey --framez 3"}))
     assert str(refused.value) == (
         "suite own: curve a = 'train doorkey --framez 3': Unrecognized options: --framez, 3; did you mean --frames? `srm train --help` lists the flags"
     )
@@ -181,7 +180,7 @@ def test_flags_that_do_not_parse_are_refused_in_one_line() -> None:
 )
 def test_a_command_that_cannot_be_run_is_refused_in_one_line(command: str, problem: str) -> None:
     with pytest.raises(RunError) as refused:
-        refuse_unfit(curve("a", command), "own")
+        refuse_unfit(suite("own", "", {"learn": "learn doorkey", "a": command}))
     told = str(refused.value)
     assert told.startswith(f"suite own: curve a = '{command}': ")
     assert problem in told
@@ -203,6 +202,4 @@ def test_the_page_about_suites_names_each_and_its_own_suite_can_be_read(
     page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
     assert [name for name in SUITES if f"`{name}`" not in page] == []
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    suite = own(tmp_path, text)
-    for line in suite.curves.values():
-        refuse_unfit(line, suite.name)
+    refuse_unfit(own(tmp_path, text))

@@ -119,7 +119,11 @@ def draw_sketch(
     writer = _Writer(vocabulary, options, end, final, structure.end is not None, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
     nodes = _with_matches(nodes, options.matches, vocabulary)
-    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, final.name, vocabulary, thresholds))), final.name)
+    ends = [rule.hole.name for node in nodes for rule in node.rules if rule.target == DONE]
+    last = (
+        final.name if final.name in ends else ends[0]
+    )  # where ways end differently, one may end on the way of the other
+    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, last, vocabulary, thresholds))), last)
 
 
 def _with_matches(
@@ -216,7 +220,8 @@ class _Writer:
         for stage in waypoint.stages:
             if stage.repeated and stage.again:
                 event = stage.repeated.event
-                reason = f"in {of_all(stage.repeated.stories, self.total)}; {stage.again.reason}"
+                count = sum(s.repeated.stories for s in waypoint.stages if s.repeated and s.repeated.event == event)
+                reason = f"in {of_all(count, self.total)}; {stage.again.reason}"
                 counter = None if stage.again.finite else CounterPlan(event)
                 limit = HolePlan(f"{event}_times", 1, ROUNDS, whole=True)
                 yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0, again=True)

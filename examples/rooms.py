@@ -15,7 +15,6 @@ TASK = minigrid_task(
     name="rooms",
     meaning="through the doors to the goal",
     env_id="MiniGrid-MultiRoom-N2-S4-v0",
-    machines=(),
     frames=400_000,
 )
 LARGER = replace(TASK, env_id="MiniGrid-MultiRoom-N4-S5-v0")  # where the learnt machine may pay next

@@ -16,11 +16,11 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from srm.errors import RunError
+from srm.errors import RunError, SrmError
 
 MOST_JSON = MOST_LOG = 1 << 26  # bytes; a log of so many has 200,000 rounds
 MOST_WEIGHTS = 1 << 29  # of which there are two copies for a moment
@@ -30,7 +30,8 @@ DEEPEST = 24  # lists and objects within each other, which is far more than a ru
 
 def write_whole(path: Path, content: bytes) -> None:
     """A reader never sees half of it, even if the machine stops. It is written to a name nobody can guess, then moved; a link at
-    `path` is replaced, and what it points to is left alone."""
+    `path` is replaced, and what it points to is left alone. A pipe or a device is no place for a file."""
+    _refuse_special(path)
     part = beside(path)
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
@@ -42,6 +43,20 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _refuse_special(path: Path) -> None:
+    """As the system refuses: `/dev/null` moved over would be no device any more, for nobody."""
+    with suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+            raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
+
+
+def refuse_written_over(path: Path, flag: str = "-o") -> None:
+    """What is there already and took somebody's work. Asked before any work of ours."""
+    if path.exists():
+        raise SrmError(f"{path}: exists, and is not written over; choose another name with {flag}")
 
 
 def beside(path: Path) -> Path:

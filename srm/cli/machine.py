@@ -12,6 +12,7 @@ import tyro
 
 from srm.domains.registry import KnownVocabularies
 from srm.errors import SettingError, SrmError, TaskError, near
+from srm.files import refuse_written_over
 from srm.machine.dense import dense_rules
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Vocabulary
@@ -236,8 +237,8 @@ class Import:
     def run(self) -> int:
         from srm.machine.importer.writer import import_reward_machine
 
-        if self.out is not None and self.out.exists():
-            raise SrmError(f"{self.out}: exists, and is not written over; choose another name with -o")
+        if self.out is not None:
+            refuse_written_over(self.out)
         _write(self.out, str(import_reward_machine(self.file, self._names(), self.holes)))
         return 0
 

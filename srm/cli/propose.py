@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from srm.files import write_whole
+from srm.files import refuse_written_over, write_whole
+from srm.machine.language.parse import find_machine
 from srm.runs.proposal import ProposalInputs, Proposing, propose_for, read_inputs
 
 if TYPE_CHECKING:
     from srm.infer.propose.propose import Proposal
+    from srm.machine.model import Machine
 
 
 @dataclass(frozen=True)
@@ -32,19 +34,24 @@ class Propose:
 
     def run(self) -> int:
         settings = self.proposing
+        if self.out is not None:
+            refuse_written_over(self.out)
         inputs = read_inputs(settings)
+        vocabulary = inputs.task.vocabulary
+        other = None if self.against is None else find_machine(self.against, {vocabulary.name: vocabulary})
         proposal = propose_for(
             inputs.task, inputs.demonstrations, settings.play, settings.seed, settings.frames, settings.match
         )
         if self.out is None:
             print(proposal.text, end="")
         else:
+            self.out.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self.out, proposal.text.encode())
             print(f"{self.out}: machine {proposal.machine.name}, {proposal.summary}", file=sys.stderr)
         if self.explain:
             print(f"\n{proposal.explanation}", end="")
-        if self.against is not None:
-            self._compare(proposal, inputs, self.against)
+        if other is not None:
+            _compare(proposal, inputs, other)
         if self.page is not None:
             from srm.report.proposal import proposal_page
 
@@ -52,19 +59,18 @@ class Propose:
             print(f"page     {self.page}", file=sys.stderr)
         return 0
 
-    def _compare(self, proposal: Proposal, inputs: ProposalInputs, name: str) -> None:
-        from srm.infer.propose.against import compare_pay, table
-        from srm.machine.checks.check import compare
-        from srm.machine.checks.core.report import step_text
-        from srm.machine.language.parse import find_machine
 
-        task, machine = inputs.task, proposal.machine
-        other = find_machine(name, {task.vocabulary.name: task.vocabulary})
-        trajectories = inputs.demonstrations.trajectories
-        rows = compare_pay(machine, other, task.event_reader(), trajectories)
-        print("\n" + "\n".join(table(rows, machine.name, other.name, len(trajectories))))
-        report = compare(machine, other, task.vocabulary)
-        for finding in report.of("against", "error") or report.of("against", "note"):
-            print(f"\n{finding.message}")
-            for step in finding.witness.steps if finding.witness else ():
-                print(f"    {step_text(step)}")
+def _compare(proposal: Proposal, inputs: ProposalInputs, other: Machine) -> None:
+    from srm.infer.propose.against import compare_pay, table
+    from srm.machine.checks.check import compare
+    from srm.machine.checks.core.report import step_text
+
+    task, machine = inputs.task, proposal.machine
+    trajectories = inputs.demonstrations.trajectories
+    rows = compare_pay(machine, other, task.event_reader(), trajectories)
+    print("\n" + "\n".join(table(rows, machine.name, other.name, len(trajectories))))
+    report = compare(machine, other, task.vocabulary)
+    for finding in report.of("against", "error") or report.of("against", "note"):
+        print(f"\n{finding.message}")
+        for step in finding.witness.steps if finding.witness else ():
+            print(f"    {step_text(step)}")

@@ -18,6 +18,7 @@ from srm.domains.base import Task
 from srm.domains.registry import DEFAULT, domain_of, domains
 from srm.domains.tasks import ENVIRONMENTS, FAMILIES, find_task, import_own, short_name
 from srm.errors import DemonstrationError, SettingError, TaskError
+from srm.files import refuse_written_over
 from srm.installed import Addition, additions
 from srm.machine.language.parse import find_machine
 from srm.machine.vocabulary import Balance, Signal, Vocabulary
@@ -291,8 +292,7 @@ class DemoExport:
 
 def _free_path(path: Path) -> Path:
     """A place to write to, in a folder that is there: refused before anybody plays."""
-    if path.exists():
-        raise DemonstrationError(f"{path}: exists, and is not written over; choose another name with -o")
+    refuse_written_over(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

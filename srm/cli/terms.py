@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from srm.domains.terms import FRAMES, commented
-from srm.errors import SrmError
+from srm.files import refuse_written_over
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 
 
@@ -37,8 +37,8 @@ class Terms:
     def run(self) -> int:
         from srm.domains.terms import from_terms, listed_terms
 
-        if self.out is not None and self.out.exists():
-            raise SrmError(f"{self.out}: exists, and is not written over; choose another name with -o")
+        if self.out is not None:
+            refuse_written_over(self.out)
         env, terms = listed_terms(self.env, self.info, self.signals)
         machine, play = from_terms(
             env, terms, name=self.out.stem if self.out else None, frames=self.frames, seed=self.seed

@@ -21,6 +21,7 @@ from srm.cli.boards import Boards
 from srm.cli.resume import again, refuse_idle_task, refuse_lost_flags
 from srm.domains.base import Stepping, Task
 from srm.errors import RunError
+from srm.files import refuse_written_over
 from srm.interrupt import stop_on_interrupt
 from srm.report.progress import shown_progress
 from srm.rl.episodes import of_few
@@ -129,8 +130,8 @@ class Eval:
         from srm.runs.evaluation import evaluate_policy
         from srm.runs.policy import read_policy
 
-        if self.replays is not None and self.replays.exists():
-            raise RunError(f"{self.replays}: exists, and is not written over; choose another name with --replays")
+        if self.replays is not None:
+            refuse_written_over(self.replays, "--replays")
         trained = read_policy(self.run_folder, self.task)
         task = trained.environment(self.env).using(self.envs)
         if self.replays is not None:

@@ -14,9 +14,9 @@ import tyro
 
 from srm.domains import demonstrations as demos
 from srm.domains.base import Task
-from srm.domains.registry import MODULES, domain_named
+from srm.domains.registry import MODULES, domain_named, domain_of_id
 from srm.domains.tasks import find_task
-from srm.errors import SettingError, TaskError, near
+from srm.errors import DemonstrationError, SettingError, TaskError, near
 from srm.infer.posterior.infer import RANDOM_FRAMES, random_play
 from srm.infer.propose.propose import Proposal, propose_machine
 from srm.infer.propose.reading import read_demonstrations
@@ -64,7 +64,11 @@ class ProposalInputs:
 
 
 def read_inputs(settings: Proposing) -> ProposalInputs:
-    if bool(settings.task) == (settings.words is not None):
+    if settings.task and settings.words is not None:
+        raise SettingError(
+            f"{settings.task} has words of its own; name the task, or --words {settings.words}, not both"
+        )
+    if not settings.task and settings.words is None:
         raise SettingError(
             "name the task to propose a machine for (`srm tasks` lists them), or --words W and --demos FILE"
         )
@@ -85,7 +89,11 @@ def _task_in_words(words: str, path: Path | None) -> Task:
         )
     if path is None:
         raise SettingError(f"--words {words}: name the demonstrations to read in these words (--demos FILE)")
-    shows = demos.load(path)
+    shows = demos.load(demos.find_file(path))
+    if shows.vocabulary != domain.vocabulary.name and domain_of_id(shows.env_id) is not domain:
+        raise DemonstrationError(
+            f"{path} was recorded in {shows.env_id}, which has none of the words of {words}; name its own words or its task"
+        )
     known = next((task for task in domain.tasks if task.name == shows.task), None)
     return known or replace(domain.tasks[0], name=shows.task, env_id=shows.env_id, machines=())
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import srm
 from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.tasks import find_task
@@ -63,6 +65,55 @@ def test_demonstrations_can_be_read_in_the_words_of_a_vocabulary(here: Path, cap
     assert "name the demonstrations to read in these words (--demos FILE)" in refused(capsys, "--words", "minigrid")
     assert "there is no vocabulary minigird; did you mean minigrid?" in refused(capsys, "--words", "minigird")
     assert "name the task to propose a machine for" in refused(capsys)
+    both = refused(capsys, "doorkey", "--words", "minigrid", "--demos", file)
+    assert both == "doorkey has words of its own; name the task, or --words minigrid, not both\n"
+
+
+def test_words_that_an_environment_does_not_have_are_refused(capsys: Capture) -> None:
+    assert "doorkey was recorded in MiniGrid-DoorKey-8x8-v0, which has none of the words of lunarlander" in refused(
+        capsys, "--words", "lunarlander", "--demos", "doorkey"
+    )
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "pipe"])
+def test_what_is_there_already_is_not_written_over(kind: str, here: Path, capsys: Capture) -> None:
+    {"file": lambda path: path.write_text("mine"), "folder": Path.mkdir, "pipe": os.mkfifo}[kind](Path("mine.srm"))
+    message = refused(capsys, "doorkey", "-o", "mine.srm")
+    assert message == "mine.srm: exists, and is not written over; choose another name with -o\n"
+    assert os.listdir() == ["mine.srm"]
+    assert kind != "file" or Path("mine.srm").read_text() == "mine"
+
+
+def test_a_page_replaces_no_pipe(here: Path, capsys: Capture) -> None:
+    os.mkfifo("page.html")
+    assert "page.html: it is a pipe or a device, not a file" in refused(capsys, "doorkey", "--page", "page.html")
+    assert Path("page.html").is_fifo()
+
+
+def test_the_folder_of_a_file_is_made(here: Path) -> None:
+    assert main(["propose", "doorkey", "-o", "new/mine.srm"]) == 0
+    assert load("new/mine.srm").name == "doorkey_proposed"
+
+
+def test_a_machine_to_compare_with_that_is_not_there_is_refused_before_anything_is_written(
+    here: Path, capsys: Capture
+) -> None:
+    assert main(["propose", "doorkey", "-o", "mine.srm", "--against", "dorkey"]) == 2
+    printed = capsys.readouterr()
+    assert "dorkey" in printed.err
+    assert printed.out == ""
+    assert os.listdir() == []
+
+
+def test_equal_attributes_are_asked_for_by_a_flag_and_from_python(capsys: Capture) -> None:
+    assert main(["propose", "obstructedmaze", "--match", "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert "last pick_up_key where colour = unlock_door.colour  // ?pick_up_key" in out
+    assert "pick_up_key: only the last with the colour of unlock_door stays paid" in out
+    proposal = srm.propose("obstructedmaze", match=True)
+    assert out.startswith(proposal.text)
+    assert proposal.machine.check().count("warning") == 0
+    assert "hindsight" not in srm.propose("obstructedmaze").text
 
 
 def test_demonstrations_without_an_event_get_a_sentence(here: Path, capsys: Capture) -> None:

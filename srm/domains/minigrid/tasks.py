@@ -26,10 +26,14 @@ def _plan(target: str | None, env: Any) -> list[int] | None:
     return plan(env, target)
 
 
-def minigrid_task(target: str | None, **row: Any) -> Task:
-    row = {"success": ended_with_reward, **row}
+def minigrid_task(target: str | None, *, machines: tuple[str, ...] = (), frames: int = 1_000_000, **row: Any) -> Task:
     return Task(
-        vocabulary=MINIGRID_WORDS, event_reader=partial(_minigrid, target), expert=partial(_plan, target), **row
+        vocabulary=MINIGRID_WORDS,
+        event_reader=partial(_minigrid, target),
+        expert=partial(_plan, target),
+        machines=machines,
+        frames=frames,
+        **{"success": ended_with_reward, **row},
     )
 
 
@@ -73,7 +77,6 @@ TASKS = (
         name="unlockpickup",
         meaning="take the key, unlock the door, put the key down, take the box",
         env_id="MiniGrid-UnlockPickup-v0",
-        machines=(),
         frames=1_000_000,
     ),
     minigrid_task(
@@ -81,7 +84,6 @@ TASKS = (
         name="blockedunlockpickup",
         meaning="clear the door of a ball, take the key, unlock the door, put the key down, take the box",
         env_id="MiniGrid-BlockedUnlockPickup-v0",
-        machines=(),
         frames=3_000_000,
     ),
     minigrid_task(
@@ -89,7 +91,6 @@ TASKS = (
         name="lockedroom",
         meaning="find the key in one of six rooms, unlock another, reach the goal in it",
         env_id="MiniGrid-LockedRoom-v0",
-        machines=(),
         frames=5_000_000,
     ),
 )

@@ -33,6 +33,8 @@ def find_again(way: Way, vocabulary: Vocabulary, runs: Sequence[PlayAccount]) ->
     remarks = []
     for place, after in reversed(list(zip(way.fixed, way.fixed[1:], strict=False))):
         event, following = way.skeleton[place], way.skeleton[after]
+        if event == following:
+            continue  # nothing would tell passing it again from going on
         passing = [story for story in stories if event in story.names]
         stuck = sum(not _follows(story, event, following) for story in passing)
         decided = len(passing) >= EPISODES

@@ -59,7 +59,7 @@ def unmatched(matches: Sequence[Match], sketch: Sketch, wanted: Sequence[Match])
         elif match not in wanted:
             yield f"{match}, so --match would ask for it"
         else:
-            yield f"{match}, but what would have to match is paid more than once, or could not be proved"
+            yield f"{match}, but what would have to match is paid more than once or costs elsewhere, or could not be proved"
 
 
 def _read(account: Account) -> Iterator[str]:

@@ -121,7 +121,7 @@ def with_thresholds(account: Account, thresholds: tuple[Threshold, ...]) -> Acco
         account,
         vocabulary=replace(account.vocabulary, events=(*account.vocabulary.events, *events)),
         stories=stories,
-        shares=account.shares | shares(stories),
+        shares=account.shares | shares(tuple(story for story in stories if story.solved)),
         random=None if account.random is None else played(account.random),
         runs=tuple(map(played, account.runs)),
     )

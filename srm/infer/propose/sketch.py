@@ -119,35 +119,51 @@ def draw_sketch(
     writer = _Writer(vocabulary, options, end, final, structure.end is not None, total)
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
     nodes = _with_matches(nodes, options.matches, vocabulary)
-    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, final.name, vocabulary, thresholds))), final.name)
+    ends = [rule.hole.name for node in nodes for rule in node.rules if rule.target == DONE]
+    last = (
+        final.name if final.name in ends else ends[0]
+    )  # where ways end differently, one may end on the way of the other
+    return Sketch(nodes, tuple(dict.fromkeys(_atoms(waypoints, nodes, last, vocabulary, thresholds))), last)
 
 
 def _with_matches(
     nodes: tuple[NodePlan, ...], matches: Sequence[Match], vocabulary: Vocabulary
 ) -> tuple[NodePlan, ...]:
     """What one rule pays once is paid anew by what it leads to: by the rule that may fire again, if its node has one, else by every later
-    rule that leads on."""
+    rule that leads on. Left as it is where what undoes it is a reward on the way, which must stay paid."""
 
     def repays(rule: RulePlan, node: NodePlan) -> Iterator[RepayPlan]:
         if not (rule.again or rule.target) or rule.hole.high <= 0:
             return
+        behind = _nodes_up_to(node, nodes)
+        costs = {r.event for n in behind for r in n.rules if r.hole.high <= 0}
+        rewards = {r.event for n in behind for r in n.rules if r.hole.high > 0}
         for event in dict.fromkeys(event for match in matches for event in match.events):
             shared = [m.attribute for m in matches if event in m.events and rule.event in _after(event, m.events)]
             payers = [(n, r) for n in nodes for r in n.rules if r.event == event and r.hole.high > 0]
-            if not shared or len(payers) != 1:
-                continue
+            if not shared or len(payers) != 1 or rule.event in undoers(event, vocabulary):
+                continue  # what is put down was taken up: that always matches
             home, payer = payers[0]
             stretch = any(other.again for other in home.rules)
             if payer.again or payer.limit not in (0, 1) or (stretch and home != node) or (stretch != rule.again):
                 continue
-            costs = {r.event for n in nodes for r in n.rules if r.hole.high <= 0}
-            undoing = tuple(dict.fromkeys(name for name in undoers(event, vocabulary) if name in costs))
-            yield RepayPlan(event, undoing, tuple(dict.fromkeys(shared)))
+            undoing = tuple(name for name in undoers(event, vocabulary) if name in costs)
+            is_paid = home in behind and not (home == node and payer.target)  # when the rule fires
+            if is_paid and event not in costs and not rewards & {*undoing}:
+                yield RepayPlan(event, undoing, tuple(dict.fromkeys(shared)))
 
     return tuple(
         replace(node, rules=tuple(replace(rule, repays=tuple(repays(rule, node))) for rule in node.rules))
         for node in nodes
     )
+
+
+def _nodes_up_to(node: NodePlan, nodes: Sequence[NodePlan]) -> tuple[NodePlan, ...]:
+    """It, and those from which rules lead to it."""
+    names = {node.name}
+    for _ in nodes:
+        names |= {other.name for other in nodes for rule in other.rules if rule.target in names}
+    return tuple(other for other in nodes if other.name in names)
 
 
 def _after(event: str, events: tuple[str, ...]) -> tuple[str, ...]:
@@ -204,7 +220,8 @@ class _Writer:
         for stage in waypoint.stages:
             if stage.repeated and stage.again:
                 event = stage.repeated.event
-                reason = f"in {of_all(stage.repeated.stories, self.total)}; {stage.again.reason}"
+                count = sum(s.repeated.stories for s in waypoint.stages if s.repeated and s.repeated.event == event)
+                reason = f"in {of_all(count, self.total)}; {stage.again.reason}"
                 counter = None if stage.again.finite else CounterPlan(event)
                 limit = HolePlan(f"{event}_times", 1, ROUNDS, whole=True)
                 yield RulePlan(event, reward(event), None, reason, counter, limit if counter else 0, again=True)
@@ -224,7 +241,10 @@ class _Writer:
                 yield RulePlan(beside.event, reward(beside.event), None, reason, counter if counted else None, limit)
 
     def _is_taken_back(self, event: str, waypoint: Waypoint) -> bool:
-        """Whether undoing it costs here, and the two take turns: then it may pay each time, as the two together pay nothing."""
+        """Whether undoing it costs here, and the two take turns: then it may pay each time, as the two together pay nothing. What hindsight
+        pays anew pays once: no proof follows the two through it."""
+        if any(event in match.events for match in self.options.matches):
+            return False
         undone = self._needless_undoers(event, waypoint) if self.options.undo else ()
         return any(taking_turns(event, undoer, self.vocabulary) for undoer in undone)
 
@@ -262,40 +282,51 @@ def _atoms(
     rules = [rule for node in nodes for rule in node.rules]
     limits = {rule.limit.name for rule in rules if isinstance(rule.limit, HolePlan)}
     limits |= {thresholds[rule.event] for rule in rules if rule.event in thresholds}
-    paid = {rule.hole.name for rule in rules}
-    if len(paid) > 1:
+    if len({rule.hole.name for rule in rules}) > 1:
         others = f" except {' '.join(f'?{name}' for name in sorted(limits))}" if limits else ""
         yield AtomPlan(f"{end} is worth most", f"every hole{others} <= ?{end}")
-    for waypoint in waypoints:
-        leading: dict[
-            str, dict[str, None]
-        ] = {}  # to what is done again, all that a node pays on the way, whichever way it is of
-        for stage in waypoint.stages:
-            if stage.repeated:
-                leading.setdefault(stage.repeated.event, {}).update((beside.event, None) for beside in stage.besides)
-        for again, besides in leading.items():
-            if besides:
-                together = " + ".join(f"?{event}" for event in besides)
-                yield AtomPlan(f"the way to {again} is worth no more than it", f"{together} <= ?{again}")
-        for stage in waypoint.stages:
-            if stage.repeated and stage.closer != end:
-                again = stage.repeated.event
-                yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
-                yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
-    for waypoint, node in zip(waypoints, nodes, strict=True):
-        following = {event: after for stage in waypoint.stages for event, after in _besides_in_order(stage)}
-        each_time = [rule.event for rule in node.rules if rule.event in following and rule.counter is None]
-        for rule in node.rules:
-            for event in each_time if rule.hole.high <= 0 else ():
-                balance = taking_turns(event, rule.event, vocabulary)
-                if balance is None:
-                    continue
-                yield AtomPlan(f"undoing {event} takes back what it paid", f"?{event} + ?{rule.hole.name} <= 0")
-                if balance.most is None:
-                    after = following[event]
-                    yield AtomPlan(
-                        f"{SEARCH} times {event} is worth no more than {after}", f"{SEARCH} * ?{event} <= ?{after}"
-                    )
+    places = list(zip(waypoints, nodes, strict=True))
+    for waypoint, node in places:
+        yield from _atoms_of_stretches(waypoint, node, end)
+    for waypoint, node in places:
+        yield from _atoms_of_undoing(waypoint, node, vocabulary)
+
+
+def _atoms_of_stretches(waypoint: Waypoint, node: NodePlan, end: str) -> Iterator[AtomPlan]:
+    rewards = {rule.event for rule in node.rules if rule.hole == reward(rule.event)}  # others end the task here
+    stages = [stage for stage in waypoint.stages if stage.repeated and stage.repeated.event in rewards]
+    leading: dict[str, dict[str, None]] = {}  # to what is done again, all that pays on the way, whichever way it is of
+    for stage in stages:
+        assert stage.repeated is not None
+        besides = (beside.event for beside in stage.besides if beside.event in rewards)
+        leading.setdefault(stage.repeated.event, {}).update((event, None) for event in besides)
+    for again, events in leading.items():
+        if events:
+            together = " + ".join(f"?{event}" for event in events)
+            yield AtomPlan(f"the way to {again} is worth no more than it", f"{together} <= ?{again}")
+    for stage in stages:
+        if stage.closer in rewards and stage.closer != end:
+            assert stage.repeated is not None
+            again = stage.repeated.event
+            yield AtomPlan(f"{stage.closer} is worth more than another {again}", f"?{again} <= ?{stage.closer}")
+            yield AtomPlan(f"and less than {end}", f"2 * ?{stage.closer} <= ?{end}")
+
+
+def _atoms_of_undoing(waypoint: Waypoint, node: NodePlan, vocabulary: Vocabulary) -> Iterator[AtomPlan]:
+    holes = {rule.event: rule.hole.name for rule in node.rules}
+    following = {event: after for stage in waypoint.stages for event, after in _besides_in_order(stage)}
+    each_time = [rule.event for rule in node.rules if rule.event in following and rule.counter is None]
+    for rule in node.rules:
+        for event in each_time if rule.hole.high <= 0 else ():
+            balance = taking_turns(event, rule.event, vocabulary)
+            if balance is None:
+                continue
+            yield AtomPlan(f"undoing {event} takes back what it paid", f"?{holes[event]} + ?{rule.hole.name} <= 0")
+            if balance.most is None:
+                after = holes[following[event]]
+                yield AtomPlan(
+                    f"{SEARCH} times {event} is worth no more than {after}", f"{SEARCH} * ?{holes[event]} <= ?{after}"
+                )
 
 
 def _besides_in_order(stage: Stage) -> Iterator[tuple[str, str]]:

@@ -127,12 +127,14 @@ def needed(count: int) -> int:
 def find_structure(account: Account) -> Structure:
     vocabulary, stories = account.vocabulary, account.solved
     meaningful, remarks = _meaningful(account)
-    plain = [_plain(story, meaningful, vocabulary) for story in stories]
+    end = _end(account, meaningful)
+    plain = [_plain(story, meaningful, end, vocabulary) for story in stories]
     common = _common(plain)
     plain = [_without_undone(events, common, vocabulary) for events in plain]
-    end = _end(stories, meaningful)
     groups = _split(list(range(len(plain))), plain)
     ways = [_way(group, stories, plain, end, vocabulary) for group in groups]
+    used = {event for way in ways for event in way.events}
+    remarks += (_unused(e.name, stories, end) for e in vocabulary.events if e.name in meaningful - used)
     return Structure(tuple(sorted(ways, key=lambda way: -len(way.numbers))), end, tuple(remarks))
 
 
@@ -172,18 +174,32 @@ def of_all(count: int, total: int) -> str:
     return f"all {total} demonstrations" if count == total else f"{count} of {total} demonstrations"
 
 
-def _end(stories: Sequence[Story], meaningful: frozenset[str]) -> str | None:
-    """The event at the last step of nearly all stories."""
+def _end(account: Account, meaningful: frozenset[str]) -> str | None:
+    """The event at the last step of nearly all stories; of several the one that play has least, which says more."""
+    stories = account.solved
     last = Counter(o.event for s in stories for o in s.occurrences if o.step == s.length - 1 and o.event in meaningful)
-    often = [event for event, count in last.most_common() if count >= needed(len(stories))]
-    return often[0] if often else None
+    played = account.random.shares if account.random else {}
+    often = [event for event, count in last.items() if count >= needed(len(stories))]
+    return min(often, key=lambda event: (-last[event], played.get(event, 0.0), event), default=None)
+
+
+def _unused(event: str, stories: Sequence[Story], end: str | None) -> str:
+    """Why what might be a milestone has no place in any way."""
+    early = any(o.event == event and o.step < story.length - 1 for story in stories for o in story.occurrences)
+    if end is not None and not early:
+        return f"{event}: left out, it happens at the last step alone, with {end}"
+    return f"{event}: left out, it is done and undone again, or done by few of those who go the same way"
 
 
 # Stories as sequences of events
 
 
-def _plain(story: Story, meaningful: frozenset[str], vocabulary: Vocabulary) -> tuple[str, ...]:
-    events = tuple(name for name in story.names if name in meaningful)
+def _plain(story: Story, meaningful: frozenset[str], end: str | None, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """What happens together with the end is no part of it: the end has precedence, so nothing else would be paid."""
+    last = {o.event for o in story.occurrences if o.step == story.length - 1}
+    over = last - {end} if end in last else set()
+    kept = (o.event for o in story.occurrences if o.step < story.length - 1 or o.event not in over)
+    events = tuple(name for name in kept if name in meaningful)
     return tuple(events[place] for place in without_detours(events, vocabulary))
 
 

@@ -25,8 +25,6 @@ TASK = minigrid_task(
     name="take_box",
     meaning="unlock the door, put the key down, take the box",
     env_id="MiniGrid-UnlockPickup-v0",
-    machines=(),
-    frames=1,
 )
 
 

@@ -23,7 +23,7 @@ ODDS = np.array([2, 2, 4, 3, 1, 1, 1]) / 14  # more taking than opening, since a
 
 
 def box_task(env_id: str) -> Task:
-    return minigrid_task("box", name="box", meaning="take the box", env_id=env_id, machines=(), frames=1)
+    return minigrid_task("box", name="box", meaning="take the box", env_id=env_id)
 
 
 BOXES = [box_task(f"MiniGrid-{name}-v0") for name in ("UnlockPickup", "BlockedUnlockPickup")]

@@ -43,7 +43,7 @@ SOLVABLE = [
     if env_id.endswith("v1") or env_id.replace("v0", "v1") not in ids
 ]
 OWN = [
-    minigrid_task(target, name="own", meaning="own", env_id=f"MiniGrid-{env}-v0", machines=(), frames=1)
+    minigrid_task(target, name="own", meaning="own", env_id=f"MiniGrid-{env}-v0")
     for env, target in (
         *(("MultiRoom-N4-S5", None), ("LockedRoom", None), ("LavaCrossingS9N1", None)),
         *(("UnlockPickup", "box"), ("BlockedUnlockPickup", "box")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from srm.errors import DemonstrationError
 from srm.infer.propose.propose import propose_machine
@@ -12,11 +13,11 @@ from srm.machine.language.parse import parse
 from tests.infer.propose.accounts import accounts
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(accounts())
-def test_a_proposal_from_any_demonstrations_is_proved_or_refused(drawn: Account) -> None:
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(accounts(), st.booleans())
+def test_a_proposal_from_any_demonstrations_is_proved_or_refused(drawn: Account, match: bool) -> None:
     try:
-        proposal = propose_machine(drawn, "drawn", "Drawn-v0")
+        proposal = propose_machine(drawn, "drawn", "Drawn-v0", match)
     except DemonstrationError:
         return
     known = {drawn.vocabulary.name: drawn.vocabulary}

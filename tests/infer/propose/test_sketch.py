@@ -10,13 +10,13 @@ import pytest
 from srm.errors import DemonstrationError
 from srm.infer.propose.facts import happens_again, taking_turns, undoers
 from srm.infer.propose.propose import Proposal, propose_machine
-from srm.infer.propose.reading import Account, Occurrence, PlayAccount, Story
-from srm.machine.vocabulary import Attribute, Balance, Event, Vocabulary
-from tests.infer.propose.accounts import SIGNAL, WORDS, account, account_of, shares, story
+from srm.infer.propose.reading import Account, Occurrence, PlayAccount
+from srm.machine.vocabulary import Balance, Event, Vocabulary
+from tests.infer.propose.accounts import COLOUR, SIGNAL, WORDS, account, account_of, shares, story
 
 
-def proposed(account: Account, match: bool = False) -> Proposal:
-    return propose_machine(account, "house", "House-v0", match)
+def proposed(account: Account) -> Proposal:
+    return propose_machine(account, "house", "House-v0")
 
 
 def rules(proposal: Proposal, node: str) -> list[str]:
@@ -103,67 +103,10 @@ def test_a_height_that_random_play_never_reaches_is_a_milestone() -> None:
 
 
 def test_a_value_that_play_does_not_share_is_asked_for() -> None:
-    colour = Attribute("colour", "of the button", ("red", "blue"))
-    words = Vocabulary("buttons", (Event("press", "a button", ("colour",)), Event("goal", "the goal")), (colour,))
-
-    def pressing(value: str, number: int, *, solved: bool = True):  # type: ignore[no-untyped-def]
-        plain = story("press goal" if solved else "press", number, solved=solved)
-        pressed = Occurrence(1, "press", (("colour", value),))
-        return replace(plain, occurrences=(pressed, *plain.occurrences[1:]))
-
-    played = tuple(pressing(value, n, solved=False) for n, value in enumerate(["red", "blue"] * 10))
-    shown = account_of([pressing("red", n) for n in range(5)], words=words)
-    proposal = proposed(replace(shown, random=PlayAccount(played, {"press": 0.0, "goal": 0.0})))
+    words = Vocabulary("buttons", (Event("press", "a button", ("colour",)), Event("goal", "the goal")), (COLOUR,))
+    played = ["press:red press:blue"] * 10
+    proposal = proposed(account(*["press:red goal"] * 5, random=played, random_length=100, words=words))
     assert rules(proposal, "before_press")[-1] == "press where colour = red // ?press -> before_goal"
-
-
-COLOUR = Attribute("colour", "of a key or a lock", ("red", "blue"))
-LOCKS = Vocabulary(
-    "locks",
-    (Event("take", "a key", ("colour",)), Event("unlock", "a lock", ("colour",)), Event("goal", "the goal")),
-    (COLOUR,),
-    balances=(Balance(("unlock",), most=3), Balance(("goal",), most=1)),
-)
-
-
-def coloured(text: str, number: int = 0, *, solved: bool = True) -> Story:
-    """`take:red` is a key of that colour; all but the demonstrations go on for long."""
-    events = [word.split(":") for word in text.split()]
-    occurrences = [Occurrence(2 * n + 1, name, (("colour", *c),) if c else ()) for n, (name, *c) in enumerate(events)]
-    plain = story("goal " * (len(events) if solved else 20), number, solved=solved)
-    return replace(plain, occurrences=tuple(occurrences))
-
-
-def key_and_lock(*played: str, match: bool = True) -> Proposal:
-    texts = ("take:red unlock:red goal", "take:blue unlock:blue goal") * 5
-    stories = tuple(coloured(text, solved=False) for text in played)
-    shown = account_of([coloured(text, n) for n, text in enumerate(texts)], words=LOCKS)
-    return proposed(replace(shown, random=PlayAccount(stories, shares(stories, LOCKS)) if stories else None), match)
-
-
-def test_only_the_key_of_the_lock_stays_paid_where_play_takes_others() -> None:
-    proposal = key_and_lock(*["take:red take:blue"] * 5)
-    repaid = [rule.hindsight for node in proposal.machine.nodes for rule in node.rules if rule.hindsight]
-    assert len(repaid) == 1
-    assert "last take where colour = unlock.colour  // ?take" in proposal.text
-    assert "play has several in 5 of 5 episodes, so only the one that matches stays paid" in proposal.explanation
-
-
-def test_matching_is_asked_for_by_its_flag_alone() -> None:
-    proposal = key_and_lock(*["take:red take:blue"] * 5, match=False)
-    assert "hindsight" not in proposal.text
-    assert "play has several in 5 of 5 episodes, so --match would ask for it" in proposal.explanation
-
-
-@pytest.mark.parametrize(
-    ("played", "why"),
-    [(["take:red", "take:blue"] * 5, "play has others in 0 of 10 episodes"), ([], "play hardly ever has it")],
-    ids=["never another", "no play"],
-)
-def test_a_colour_that_nobody_can_get_wrong_is_not_asked_for(played: list[str], why: str) -> None:
-    proposal = key_and_lock(*played)
-    assert not any(rule.hindsight for node in proposal.machine.nodes for rule in node.rules)
-    assert f"take has the colour of unlock; {why}, so no rule asks for that" in proposal.explanation
 
 
 @pytest.mark.parametrize("texts", [["", ""], ["take", "drop", "press"]], ids=["nothing", "nothing in common"])
@@ -183,6 +126,35 @@ def test_what_cannot_be_proved_is_refused_with_a_sentence() -> None:
     words = Vocabulary("crowd", tuple(Event(name, name, act=False) for name in names))
     with pytest.raises(DemonstrationError, match=r"could be proved .*more than 4,096 sets of events"):
         proposed(account(*[" ".join(names)] * 3, words=words))
+
+
+def test_an_end_that_also_comes_earlier_has_a_hole_of_its_own() -> None:
+    """Pressing the first time ends nothing, so it does not pay as the end does."""
+    proposal = proposed(account(*["press take press"] * 5))
+    assert rules(proposal, "before_press") == ["press // ?press -> before_take"]
+    assert rules(proposal, "before_take") == ["take // ?take -> before_press_2"]
+    assert rules(proposal, "before_press_2")[0] == "press // ?last_press -> done"
+    assert '"last_press is worth most"  every hole <= ?last_press' in proposal.text
+
+
+def test_where_one_way_ends_on_the_way_of_the_other_its_end_ends_both() -> None:
+    proposal = proposed(account(*["take unlock goal press"] * 4, *["open press open see unlock goal"] * 2))
+    assert rules(proposal, "before_goal")[0] == "goal // ?goal -> done"
+    assert '"goal is worth most"' in proposal.text
+    assert not any(hole.name == "last_press" for hole in proposal.machine.holes)
+
+
+def test_an_end_that_comes_twice_at_once_has_no_way_back() -> None:
+    """Unlocking may happen again, but nothing would tell the last time from the one before."""
+    proposal = proposed(account(*["take unlock unlock"] * 5))
+    assert rules(proposal, "before_unlock_2")[0] == "unlock // ?last_unlock -> done"
+
+
+@pytest.mark.parametrize("order", [("take", "press"), ("press", "take")], ids=" ".join)
+def test_events_in_any_order_of_which_none_is_the_end_are_refused(order: tuple[str, str]) -> None:
+    both = [" ".join(order), " ".join(reversed(order))] * 5
+    with pytest.raises(DemonstrationError, match=r"press, take come in any order, .* add a word for its end"):
+        proposed(account(*both))
 
 
 def test_balances_say_what_undoes_and_what_happens_again() -> None:

@@ -6,6 +6,7 @@
     values     {hole: number} under which the machine paid
     actions    {number: name} of those that were taken
     rules      {label: text} of the machine's rules
+    thresholds {signal: {comparison that cuts it: number}}
     episodes   a list; of each
         kind       "demonstration" or "policy"        number   counted from 1 within its kind
         env_id, seed (-1: not known)                  terminated  False: time ran out        solved
@@ -33,6 +34,7 @@ from srm.domains.scenes import Picture, Scene, look, tell
 from srm.errors import DemonstrationError
 from srm.evaluate.explain import Amount
 from srm.evaluate.success import solved
+from srm.evaluate.thresholds import thresholds
 from srm.evaluate.trace import Reason, Trace, TracedStep, total, trace
 from srm.machine.model import Machine
 from srm.seeding import stream
@@ -76,6 +78,7 @@ def record_episodes(
         "values": values,
         "actions": {action: action_name(task.vocabulary, action) for action in actions},
         "rules": {label: str(rule) for _, rule, label in machine.rules},
+        "thresholds": thresholds(machine, values),
         "episodes": records,
     }
 

@@ -65,7 +65,7 @@ EPISODE = {
     "holes": EACH(NUMBER),
     "rules": EACH(LONG(NUMBER, 2)),
 }
-EPISODES = {"actions": EACH(MAYBE(str)), "rules": EACH(str), "episodes": [EPISODE]}
+EPISODES = {"actions": EACH(MAYBE(str)), "rules": EACH(str), "thresholds?": EACH(EACH(NUMBER)), "episodes": [EPISODE]}
 HOLE = {"name": str, "value": NUMBER, "spread": MAYBE(NUMBER)}
 INFERRED_HOLE = HOLE | {"quantiles": LONG(NUMBER, 2), "demonstrated": NUMBER, "played": NUMBER, "exercised": bool}
 POSTERIOR = {

@@ -23,6 +23,7 @@ from srm.domains.scenes import tell
 from srm.domains.spaces import action_space_of
 from srm.errors import SettingError
 from srm.evaluate.success import solved
+from srm.evaluate.thresholds import thresholds
 from srm.evaluate.trace import trace
 from srm.runs.episodes import Episode, episode_json, moments_of
 from srm.seeding import stream
@@ -157,6 +158,7 @@ class EpisodeLibrary:
             "start": machine.start,
             "actions": {action: action_name(self.task.vocabulary, action) for action in actions},
             "rules": {label: str(rule) for _, rule, label in machine.rules},
+            "thresholds": thresholds(machine, machine.values()),
             "episodes": [episode_json(machine, whole, traced) | known | tell(moments)],
         }
 

@@ -27,7 +27,7 @@ from srm.runs.log import Columns
 from srm.runs.records import SAMPLED
 from srm.runs.solution import Solution
 
-SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "replay", "choices", "learning")
+SCRIPTS = ("elements", "chart", "curves", "minigrid", "drawing", "episode", "strips", "replay", "choices", "learning")
 BASELINES = ("signs", "regression")  # ways of inferring that know no spread
 MOST_POINTS = 600  # of a curve: more cannot be told apart on a screen
 

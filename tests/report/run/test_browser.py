@@ -327,6 +327,37 @@ def test_an_entry_of_the_trace_leads_to_its_step(look: Look):
     assert look.page.get_attribute("#trace button:has-text('unlock_door')", "aria-current") == "step"
 
 
+def test_what_holes_have_paid_adds_up_to_what_was_paid(look: Look):
+    look.page.click("text=Pay by hole, added up")
+    look.page.click("#to-end")
+    sums = [number(value.inner_text()) for value in look.page.query_selector_all("#share-strips b")]
+    assert len(sums) > 1
+    assert sum(sums) == pytest.approx(number(look.text("#paid-so-far")), abs=0.005)
+    assert not look.page.is_visible("#signal-strips"), "a grid has no signals"
+
+
+def test_signals_are_drawn_over_time_with_the_thresholds_of_guards(browser, folder, tmp_path):
+    def change(content: Any) -> None:
+        content["thresholds"] = {"speed": {"speed > ?safe": 2.5}}
+        for episode in content["episodes"]:
+            episode["signals"] = [{"speed": step, "tilt": 0} for step in range(len(episode["actions"]))]
+
+    path = edited(folder, tmp_path / "run", "episodes.json", change)
+    with look_at(browser, path) as look:
+        speed = look.page.query_selector_all("#signal-strips .strip")[0]
+        assert len(speed.query_selector_all(".cut")) == 1
+        assert "speed –" in speed.inner_text()
+        for _ in range(3):
+            look.page.click("#step-on")
+        assert "speed 2 (speed > ?safe: 2.5)" in speed.inner_text()  # what the third step read
+        cut, dot = (float(speed.query_selector(part).get_attribute(y)) for part, y in ((".cut", "y1"), (".dot", "cy")))
+        assert cut < dot, "the reading lies below the threshold"
+        assert look.complaints == []
+        box = speed.query_selector("svg").bounding_box()
+        look.page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 5)
+        assert look.page.is_disabled("#step-on"), "a click at the right end goes to the end"
+
+
 def test_an_episode_that_cannot_be_shown_is_still_told(browser, folder, tmp_path):
     path = edited(folder, tmp_path / "run", "episodes.json", lambda told: [e.pop("grid") for e in told["episodes"]])
     with look_at(browser, path) as look:

@@ -41,6 +41,19 @@ class Episode {
     });
   }
 
+  /** What each signal read at each step, as [name, values]. */
+  get signals() {
+    const read = this.record.signals ?? [];
+    return Object.keys(read[0] ?? {}).map((name) => [name, read.map((step) => step[name])]);
+  }
+
+  /** What each hole had paid up to each moment, as [name, sums]; "" is what no hole is in. Hindsight is not among it. */
+  get shares() {
+    const paid = (hole, step) => this.entries.get(step)?.pay?.shares[hole] ?? 0;
+    const holes = new Set([...this.entries.values()].flatMap((entry) => Object.keys(entry.pay?.shares ?? {})));
+    return [...holes].map((hole) => [hole, this.unfold(0, (sum, step) => sum + paid(hole, step))]);
+  }
+
   /** What the step was paid in the end, hindsight included. */
   kept(step) {
     const entry = this.entries.get(step);

@@ -7,9 +7,12 @@ class Replay {
     this.moment = 0;
     this.timer = null;
     this.part = (id) => document.getElementById(id);
+    const strips = (id) => new Strips(this.part(id), (moment) => this.toX(moment), (event) => this.goTo(event));
+    this.signals = strips("signal-strips");
+    this.shares = strips("share-strips");
     this.load(recorded, drawing);
     this.listen();
-    new ResizeObserver(() => this.drawStrip()).observe(this.part("pay-strip"));
+    new ResizeObserver(() => this.drawStrips()).observe(this.part("pay-strip"));
     new ResizeObserver(() => this.drawScene()).observe(this.part("env").parentElement);
   }
 
@@ -44,7 +47,7 @@ class Replay {
     this.part("episode-outcome").textContent =
       `${record.env_id}${seed}: ${outcome} in ${steps} steps, return ${number(record.return)}, paid ${signed(record.pay)}`;
     this.listTrace();
-    this.drawStrip();
+    this.drawStrips();
     this.go(moment);
   }
 
@@ -66,6 +69,12 @@ class Replay {
 
   get atEnd() {
     return this.moment === this.episode.steps;
+  }
+
+  /** To the moment of a place in a strip. */
+  goTo(event) {
+    const strip = event.currentTarget.getBoundingClientRect();
+    this.go(Math.round(((event.clientX - strip.left - THUMB / 2) / (strip.width - THUMB)) * this.episode.steps));
   }
 
   /** To the next moment (by = 1) or the one before (by = -1) that a paid step led to. */
@@ -124,10 +133,8 @@ class Replay {
       this.pause();
       this.go(Number(event.target.value));
     });
-    this.part("pay-strip").addEventListener("click", (event) => {
-      const strip = event.currentTarget.getBoundingClientRect();
-      this.go(Math.round(((event.clientX - strip.left - THUMB / 2) / (strip.width - THUMB)) * this.episode.steps));
-    });
+    this.part("pay-strip").addEventListener("click", (event) => this.goTo(event));
+    for (const id of ["signal-strips", "share-strips"]) this.part(id).parentElement.addEventListener("toggle", () => this.drawStrips());
     document.addEventListener("keydown", (event) => this.press(event));
   }
 
@@ -194,6 +201,14 @@ class Replay {
     return THUMB / 2 + ((width - THUMB) * moment) / this.episode.steps;
   }
 
+  drawStrips() {
+    this.drawStrip();
+    const cuts = this.recorded.thresholds ?? {};
+    this.signals.draw(this.episode.signals.map(([name, values]) => [name, values, 1, Object.entries(cuts[name] ?? {})]));
+    this.shares.draw(this.episode.shares.map(([hole, sums]) => [hole ? `?${hole}` : "numbers", sums, 0, []]));
+    this.drawMark();
+  }
+
   /** A bar for each paid step, up or down from the line, above the slider's place for it. */
   drawStrip() {
     const strip = this.part("pay-strip");
@@ -209,10 +224,11 @@ class Replay {
     this.mark = shape("line", { class: "now", y1: 0, y2: 2 * middle });
     strip.replaceChildren(shape("line", { class: "level", x1: THUMB / 2, x2: strip.clientWidth - THUMB / 2, y1: middle, y2: middle }), ...bars, this.mark);
     strip.setAttribute("aria-label", `Paid at ${paid.length} of ${this.episode.steps} steps`);
-    this.drawMark();
   }
 
   drawMark() {
+    this.signals.mark(this.moment);
+    this.shares.mark(this.moment);
     this.mark?.setAttribute("x1", this.toX(this.moment));
     this.mark?.setAttribute("x2", this.toX(this.moment));
     for (const row of this.rows ?? []) row.button.removeAttribute("aria-current");

@@ -46,6 +46,7 @@ def test_the_machines_of_the_styles_are_the_machine_with_values() -> None:
         for hole, known in zip(holes, valued.holes, strict=True):
             assert hole.name == known.name
             assert known.value is not None
+            assert hole.space is not None
             assert hole.space.low <= known.value <= hole.space.high
 
 
@@ -61,7 +62,7 @@ def test_the_shipped_styles_trade_speed_against_torque() -> None:
 def test_a_shipped_policy_does_what_was_recorded(style: str) -> None:
     shown = choose(HOPPER, Path(SHIPPED[style]), 1).trajectories[0]
     acted = np.stack([STYLES[style](observation) for observation in shown.observations[:-1]])
-    np.testing.assert_allclose(acted, shown.actions, atol=1e-5)
+    np.testing.assert_allclose(acted, shown.actions, atol=1e-4)
     assert (POLICIES / f"{style}.safetensors").stat().st_size <= 400_000
 
 

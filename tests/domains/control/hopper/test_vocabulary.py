@@ -7,7 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from srm.domains.control.hopper.vocabulary import HOPPER_READER, HOPPER_WORDS, LEAN, OBSERVED, RISE, Z, height, lean, rise
+from srm.domains.control.hopper.vocabulary import (
+    HOPPER_READER,
+    HOPPER_WORDS,
+    LEAN,
+    OBSERVED,
+    RISE,
+    Z,
+    height,
+    lean,
+    rise,
+)
 from srm.domains.demonstrations import choose
 from srm.domains.tasks import find_task
 from srm.infer.posterior.infer import random_play

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MODULES = {  # by the name of the vocabulary
     "minigrid": "srm.domains.minigrid.domain",
     "lunarlander": "srm.domains.control.lunarlander.domain",
+    "hopper": "srm.domains.control.hopper.domain",
 }
 DEFAULT = "minigrid"  # what is meant where no vocabulary is named
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from srm.domains.minigrid.vocabulary import MINIGRID_WORDS
-from srm.domains.registry import KnownVocabularies
+from srm.domains.registry import MODULES, KnownVocabularies
 from srm.errors import MOST_SHOWN, MachineError
 from srm.machine.fit import require_words
 from srm.machine.holes import Hole
@@ -153,7 +153,7 @@ def test_the_machines_and_their_hand_set_values_ship() -> None:
 def test_shipped_machines_use_the_words_of_a_domain(name: str) -> None:
     machine = find_machine(name, KnownVocabularies())
     assert machine.name == name
-    assert machine.words == ("lunarlander" if name == "lunarlander" else MINIGRID_WORDS.name)
+    assert machine.words == next((words for words in MODULES if name.startswith(words)), MINIGRID_WORDS.name)
 
 
 def test_a_file_comes_before_a_machine_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

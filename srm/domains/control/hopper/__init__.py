@@ -1,0 +1,1 @@
+"""Gymnasium's Hopper: one leg, three joints, steered by torques in MuJoCo."""

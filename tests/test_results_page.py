@@ -45,7 +45,9 @@ def was_stopped(run: Path) -> bool:
 
 
 def test_the_page_counts_curves_of_one_seed_and_curves_with_stopped_runs() -> None:
-    sentence = re.search(r"Of the (\d+) curves there, (\d+) have one seed, and (\d+) have a run that was stopped", FIGURES)
+    sentence = re.search(
+        r"Of the (\d+) curves there, (\d+) have one seed, and (\d+) have a run that was stopped", FIGURES
+    )
     assert sentence
     runs = list(curves(protocol=False))
     counted = len(runs), sum(len(seeds) == 1 for seeds in runs), sum(any(map(was_stopped, seeds)) for seeds in runs)

@@ -1,6 +1,6 @@
 """Is EnvPool's driving that of highway-env, do the drivers' styles differ, and does the posterior tell which of them demonstrated?
 
-    python -m benchmarks.driving port --episodes 200 -o results/driving/port.csv
+    python -m benchmarks.driving port --task merge --episodes 120 -o results/driving/port_merge.csv
     python -m benchmarks.driving drivers --episodes 100
     python -m benchmarks.driving speed
     python -m benchmarks.driving infer --seed 100
@@ -48,6 +48,7 @@ TASKS = ("highway", "merge")
 ROADS = {"highway": HIGHWAY, "merge": MERGE}
 FILES = {task: {"cautious": task, "brisk": f"{task}_brisk"} for task in TASKS}  # demonstrations that ship
 MOST_STEPS = 40  # of an episode; the longest that was seen has 30
+COLUMNS = ("task", "driver", "of an episode", "episodes of each", "highway-env", "EnvPool", "p", "differs")
 SURE = 0.01  # a difference is one if it is less likely than this by chance, shared among all comparisons of a task
 SCRIPT = (FASTER, SLOWER, SLOWER, LANE_LEFT, FASTER, LANE_RIGHT)  # for the own car
 Driver = Callable[[np.ndarray], int]
@@ -136,32 +137,25 @@ def unexplained(task: Task, rollout: Rollout) -> np.ndarray:
     return (rollout.task_reward - formula)[compared]
 
 
-def compare_ports(seed: int, count: int, out: Path | None) -> None:
+def compare_ports(task: Task, seed: int, count: int, out: Path | None) -> None:
     """The own car's motion, the reward, and a row for each driver and measure."""
-    rows = []
-    for task in map(find_task, TASKS):
-        ours, theirs = (own_motion(task, stepping, seed) for stepping in ("gymnasium", "envpool"))
-        print(f"{task.env_id}: own car by the script, largest difference {np.abs(ours - theirs).max():.2g}", flush=True)
-        chosen = drivers(task.name, seed)
-        for name, driver in chosen.items():
-            first, second = (drive(task, driver, seed, count, stepping) for stepping in ("gymnasium", "envpool"))
-            rest = [np.abs(unexplained(task, rollout)).max() for rollout in (first, second)]
-            print(
-                f"{task.env_id}, {name}: largest unexplained reward {rest[0]:.2g}, EnvPool's {rest[1]:.2g}", flush=True
-            )
-            ours, theirs = measures(task, first), measures(task, second)
-            for key in ours:
-                chance = float(ks_2samp(ours[key], theirs[key]).pvalue)
-                differs = chance < SURE / (len(chosen) * len(ours))
-                rows.append([task.name, name, key, ours[key].mean(), theirs[key].mean(), chance, differs])
-    print("\n| task | driver | of an episode | highway-env | EnvPool | p | differs |\n|---|---|---|--:|--:|--:|---|")
-    for task_name, name, key, our, their, chance, differs in rows:
-        verdict = "yes" if differs else "no"
-        print(f"| {task_name} | {name} | {key} | {our:.2f} | {their:.2f} | {chance:.2g} | {verdict} |")
+    ours, theirs = (own_motion(task, stepping, seed) for stepping in ("gymnasium", "envpool"))
+    print(f"{task.env_id}: own car by the script, largest difference {np.abs(ours - theirs).max():.2g}", flush=True)
+    rows, chosen = [], drivers(task.name, seed)
+    for name, driver in chosen.items():
+        both = [drive(task, driver, seed, count, stepping) for stepping in ("gymnasium", "envpool")]
+        rest = [np.abs(unexplained(task, rollout)).max() for rollout in both]
+        print(f"{task.env_id}, {name}: largest unexplained reward {rest[0]:.2g}, EnvPool's {rest[1]:.2g}", flush=True)
+        ours, theirs = (measures(task, rollout) for rollout in both)
+        for key in ours:
+            chance = float(ks_2samp(ours[key], theirs[key]).pvalue)
+            differs = "yes" if chance < SURE / (len(chosen) * len(ours)) else "no"
+            rows.append((task.name, name, key, count, ours[key].mean(), theirs[key].mean(), chance, differs))
+            print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2g} | {} |".format(*rows[-1]), flush=True)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         with out.open("w", newline="") as file:
-            csv.writer(file).writerows([("task", "driver", "measure", "highway-env", "EnvPool", "p", "differs"), *rows])
+            csv.writer(file).writerows([COLUMNS, *rows])
 
 
 def show_drivers(seed: int, count: int, stepping: Stepping) -> None:
@@ -208,11 +202,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("part", choices=("port", "drivers", "speed", "infer"))
     parser.add_argument("--seed", type=int, default=100)
     parser.add_argument("--episodes", type=int, default=200)
+    parser.add_argument("--task", choices=TASKS, default="merge", help="of `port`")
     parser.add_argument("--envs", choices=("gymnasium", "envpool"), default="gymnasium", help="of `drivers`")
     parser.add_argument("-o", "--out", type=Path, help="a table of what `port` compares")
     given = parser.parse_args(arguments)
     if given.part == "port":
-        compare_ports(given.seed, given.episodes, given.out)
+        compare_ports(find_task(given.task), given.seed, given.episodes, given.out)
     elif given.part == "drivers":
         show_drivers(given.seed, given.episodes, given.envs)
     elif given.part == "speed":

@@ -94,6 +94,7 @@ def test_heavy_packages_stay_where_they_belong(path: Path) -> None:
 OF_DOMAINS = {  # folder of srm/domains -> the package that only it may import
     "minigrid": "minigrid",
     "control.lunarlander": "Box2D",
+    "control.highway": "highway_env",
 }
 KNOWS_DOMAINS = "domains/registry.py"  # lists their modules by name
 

@@ -8,7 +8,7 @@ each environment has a reader of its own for the same words. Whether a car has c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -113,6 +113,7 @@ HIGHWAY = Road(range=3, lanes=3)
 MERGE = Road(
     range=2, lanes=2
 )  # the third lane, of whoever comes in, ends; y is a share of the road it begins on, which has two
-HIGHWAY_READER, MERGE_READER = _reader(HIGHWAY), _reader(MERGE)
+HIGHWAY_READER = _reader(HIGHWAY)
 HIGHWAY_WORDS = HIGHWAY_READER.vocabulary
+MERGE_READER = replace(_reader(MERGE), vocabulary=HIGHWAY_WORDS)  # not equal alone: its balances are known to hold
 VOCABULARIES[HIGHWAY_WORDS.name] = HIGHWAY_WORDS

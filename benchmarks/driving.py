@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import highway_env  # noqa: F401  (its import registers merge-v1 too)
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
@@ -195,14 +196,15 @@ def show_speed(seed: int) -> None:
 
 
 def show_inference(seed: int) -> None:
-    """Each style demonstrates, without a rival and beside the other style."""
+    """Each style demonstrates, without a rival and beside the other style. Random play is EnvPool's: highway-env would take minutes for it."""
     print("| task | demonstrator | rival | hole | mean | 90 % |")
     print("|---|---|---|---|--:|--:|")
     for task, files in FILES.items():
         for style, file in files.items():
             rival = next(other for name, other in files.items() if name != style)
             for rivals, whose in (((), "none"), ((rival,), "the other style")):
-                for hole in srm.infer(task, demonstrations=file, play=rivals, seed=seed).holes:
+                posterior = srm.infer(find_task(task).using("envpool"), demonstrations=file, play=rivals, seed=seed)
+                for hole in posterior.summary.holes:
                     shown = f"{hole.mean:.3g} | {hole.low:.3g} to {hole.high:.3g}"
                     print(f"| {task} | {style} | {whose} | ?{hole.name} | {shown} |", flush=True)
 

@@ -30,7 +30,14 @@ def blocks(page: str, kind: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("page", "number"),
-    [("experts.md", 3), ("mountain_car.md", 4), ("acrobot.md", 2), ("lander.md", 3), ("lunarlander.md", 2)],
+    [
+        ("experts.md", 3),
+        ("mountain_car.md", 4),
+        ("acrobot.md", 2),
+        ("lander.md", 3),
+        ("lunarlander.md", 2),
+        ("driving.md", 2),
+    ],
 )
 def test_commands_print_what_the_page_shows(capsys: pytest.CaptureFixture[str], page: str, number: int) -> None:
     if page in ("lander.md", "lunarlander.md"):

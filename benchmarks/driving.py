@@ -1,8 +1,7 @@
-"""Is EnvPool's driving that of highway-env, do the drivers' styles differ, and does the posterior tell which of them demonstrated?
+"""Is EnvPool's driving that of highway-env, how do the drivers' styles differ, and does the posterior tell which of them demonstrated?
 
     python -m benchmarks.driving port --task merge --episodes 120 -o results/driving/port_merge.csv
-    python -m benchmarks.driving port --task merge --original merge-v1 --episodes 40
-    python -m benchmarks.driving drivers --episodes 100
+    python -m benchmarks.driving starts --task merge --episodes 300
     python -m benchmarks.driving speed
     python -m benchmarks.driving infer --seed 100
 
@@ -18,10 +17,8 @@ import csv
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import highway_env  # noqa: F401  (its import registers merge-v1 too)
 import numpy as np
 from scipy.stats import fisher_exact, ks_2samp
 
@@ -147,14 +144,26 @@ def chance_of_difference(key: str, ours: np.ndarray, theirs: np.ndarray) -> floa
     return float(ks_2samp(ours, theirs).pvalue)
 
 
-def compare_ports(task: Task, original_id: str, seed: int, count: int, out: Path | None) -> None:
+def compare_starts(task: Task, seed: int, count: int) -> None:
+    """How the five cars stand and go before the first step: of each number that ever varies, both means, and how likely they are of one kind."""
+    env, envs = task.environment(task.env_id), make_envs(task.env_id, count, seed, "envpool")
+    ours, theirs = np.stack([env.reset(seed=number)[0] for number in range(seed, seed + count)]), envs.reset()[0]
+    places = [(car, place) for car, place in np.ndindex(5, 5) if np.ptp(np.concatenate([ours, theirs])[:, car, place])]
+    for car, place in places:
+        our, their = ours[:, car, place], theirs[:, car, place]
+        chance = float(ks_2samp(our, their).pvalue)
+        differs = "yes" if chance < SURE / len(places) else "no"
+        name = ("presence", "x", "y", "vx", "vy")[place]
+        print(f"| {task.name} | car {car}, {name} | {our.mean():.3f} | {their.mean():.3f} | {chance:.2g} | {differs} |")
+
+
+def compare_ports(task: Task, seed: int, count: int, out: Path | None) -> None:
     """The own car's motion, the reward, and a row for each driver and measure."""
-    sides: tuple[tuple[Task, Stepping], ...] = ((replace(task, env_id=original_id), "gymnasium"), (task, "envpool"))
-    ours, theirs = (own_motion(side, stepping, seed) for side, stepping in sides)
+    ours, theirs = (own_motion(task, stepping, seed) for stepping in ("gymnasium", "envpool"))
     print(f"{task.env_id}: own car by the script, largest difference {np.abs(ours - theirs).max():.2g}", flush=True)
     rows, chosen = [], drivers(task.name, seed)
     for name, driver in chosen.items():
-        both = [drive(side, driver, seed, count, stepping) for side, stepping in sides]
+        both = [drive(task, driver, seed, count, stepping) for stepping in ("gymnasium", "envpool")]
         rest = [np.abs(unexplained(task, rollout)).max() for rollout in both]
         print(f"{task.env_id}, {name}: largest unexplained reward {rest[0]:.2g}, EnvPool's {rest[1]:.2g}", flush=True)
         ours, theirs = (measures(task, rollout) for rollout in both)
@@ -169,23 +178,10 @@ def compare_ports(task: Task, original_id: str, seed: int, count: int, out: Path
             csv.writer(file).writerows([COLUMNS, *rows])
 
 
-def show_drivers(seed: int, count: int, stepping: Stepping) -> None:
-    """How often each driver comes to the end and, of the drives that do, mean and spread over episodes."""
-    print("| task | driver | comes to the end | steps | speed | gap | time to collision | lane changes | return |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
-    for task in map(find_task, TASKS):
-        for name, driver in STYLES[task.name].items():
-            of = measures(task, drive(task, driver, seed, count, stepping))
-            whole = of["crashes"] == 0
-            keys = ("steps", "speed", "gap", "time to collision", "lane changes", "return")
-            cells = [f"{of[key][whole].mean():.1f} +- {of[key][whole].std():.1f}" for key in keys]
-            print(f"| {task.name} | {name} | {whole.sum()} of {count} | {' | '.join(cells)} |", flush=True)
-
-
 def show_speed(seed: int) -> None:
     """Steps in a second of processor time, eight envs, random actions, resets included."""
     for task in map(find_task, TASKS):
-        for stepping, steps in (("gymnasium", 40), ("envpool", 10_000)):
+        for stepping, steps in (("gymnasium", 10), ("envpool", 2_000)):
             envs = make_envs(task.env_id, 8, seed, stepping)
             envs.reset()
             rng, begin = stream(seed, "speed"), time.process_time()
@@ -211,19 +207,16 @@ def show_inference(seed: int) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("port", "drivers", "speed", "infer"))
+    parser.add_argument("part", choices=("port", "starts", "speed", "infer"))
     parser.add_argument("--seed", type=int, default=100)
     parser.add_argument("--episodes", type=int, default=200)
-    parser.add_argument("--task", choices=TASKS, default="merge", help="of `port`")
-    parser.add_argument("--original", help="another environment of highway-env for `port` to compare, such as merge-v1")
-    parser.add_argument("--envs", choices=("gymnasium", "envpool"), default="gymnasium", help="of `drivers`")
+    parser.add_argument("--task", choices=TASKS, default="merge", help="of `port` and `starts`")
     parser.add_argument("-o", "--out", type=Path, help="a table of what `port` compares")
     given = parser.parse_args(arguments)
     if given.part == "port":
-        task = find_task(given.task)
-        compare_ports(task, given.original or task.env_id, given.seed, given.episodes, given.out)
-    elif given.part == "drivers":
-        show_drivers(given.seed, given.episodes, given.envs)
+        compare_ports(find_task(given.task), given.seed, given.episodes, given.out)
+    elif given.part == "starts":
+        compare_starts(find_task(given.task), given.seed, given.episodes)
     elif given.part == "speed":
         show_speed(given.seed)
     else:

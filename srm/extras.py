@@ -20,6 +20,7 @@ MODULE_OF = {  # extra -> what it lets one import
     "studio": "uvicorn",
     "box2d": "Box2D",
     "mujoco": "mujoco",
+    "driving": "highway_env",
 }
 
 

@@ -95,6 +95,7 @@ OF_DOMAINS = {  # folder of srm/domains -> the package that only it may import
     "minigrid": "minigrid",
     "control.lunarlander": "Box2D",
     "control.hopper": "mujoco",
+    "control.highway": "highway_env",
 }
 KNOWS_DOMAINS = "domains/registry.py"  # lists their modules by name
 

@@ -125,8 +125,8 @@ class Demo:
     anew for every episode; naming it runs its code"""
     habit: Annotated[str | None, arg(metavar="HABIT")] = None
     """give the task's own expert a habit. MiniGrid's closes every door behind itself (closes_doors), drops a key it has just taken and takes it again
-    (redrops_key), or takes the used key once more (retakes_used_key); LunarLander's flies in a style, gentle or frugal, and Hopper's
-    hops in one, frugal or fast"""
+    (redrops_key), or takes the used key once more (retakes_used_key); LunarLander's flies in a style, gentle or frugal, Hopper's hops
+    in one, frugal or fast, and highway-env's drives in one, cautious or brisk"""
     noise: float = 0.0
     """share of the expert's actions that are random. MiniGrid's expert plans again after each; any other must be act(observation), and episodes that
     fail are left out"""
@@ -181,8 +181,8 @@ def _own_machine(task: Task) -> Machine | None:
 def _record_with(task: Task, count: int, seed: int, habit: str | None, noise: float) -> Demonstrations:
     domain = domain_of(task.vocabulary)
     if domain is None or domain.record_with is None:
-        *others, last = (f"{domain.title}'s" for domain in domains() if domain.record_with is not None)
-        raise TaskError(f"{task.name}: habits are of {', '.join(others)} and {last} experts; record it without them")
+        titles = ", ".join(domain.title for domain in domains() if domain.record_with is not None)
+        raise TaskError(f"{task.name}: habits are of the experts of {titles}; record it without them")
     return domain.record_with(task, count, seed, habit=habit, noise=noise)
 
 

@@ -98,7 +98,7 @@ def make_envs(env_id: str, count: int, seed: int, stepping: Stepping = "auto") -
 def make_environment(env_id: str, *, rendered: bool = True) -> gymnasium.Env:
     """One environment, to record or replay episodes in; where its domain has poses, it observes `image` and `pose`.
     `rendered`: it can draw itself, if it ever can."""
-    register_environments()
+    register_environments(env_id)
     if env_id not in gymnasium.registry:
         raise TaskError(f"Gymnasium has no environment {env_id}{_near(env_id, gymnasium.registry)}")
     with warnings.catch_warnings(), _refusals(env_id):
@@ -239,6 +239,7 @@ class EnvPoolEnvs:
             truncated & ~terminated,
             valid,
             *no_finals(observations, poses),
+            vector_numbers(info, np.zeros_like(terminated)),
         )
 
     def _poses(self, seen: Any, info: dict[str, Any]) -> Numbers:

@@ -30,7 +30,7 @@ from srm.trajectory import Demonstrations, Trajectory, plain_arrays
 
 def export_minari(demonstrations: Demonstrations, dataset: str) -> None:
     """Adds a dataset to the local Minari store."""
-    register_environments()  # which the dataset names
+    register_environments(demonstrations.env_id)  # which the dataset names
     minari, first = require("minari", "a Minari dataset", "data_collector"), demonstrations.trajectories[0]
     if not re.search(r"-v\d+$", dataset):  # Minari would find out when half of it is written
         raise DemonstrationError(f"Minari cannot make a dataset {dataset}: a name ends in its version, as {dataset}-v0")

@@ -31,6 +31,7 @@ MODULES = {  # by the name of the vocabulary
     "minigrid": "srm.domains.minigrid.domain",
     "lunarlander": "srm.domains.control.lunarlander.domain",
     "hopper": "srm.domains.control.hopper.domain",
+    "highway": "srm.domains.control.highway.domain",
 }
 DEFAULT = "minigrid"  # what is meant where no vocabulary is named
 
@@ -86,10 +87,12 @@ def domain_of_id(env_id: str) -> Domain | None:
     return None
 
 
-def register_environments() -> None:
-    """Makes Gymnasium know the environments of every domain."""
+def register_environments(env_id: str) -> None:
+    """Makes Gymnasium know an environment, and those of every domain that shares a prefix. Packages of the others are imported only where one of their
+    environments is named: highway-env takes two seconds of a processor."""
     for domain in domains():
-        domain.register()
+        if domain.prefix or domain is domain_of_id(env_id):
+            domain.register()
 
 
 def packages() -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def test_a_file_is_not_written_over(capsys: pytest.CaptureFixture[str], folder: 
         (("demo", "doorkey", "--habit", "close_doors"), "there is no habit close_doors; did you mean closes_doors?"),
         (
             ("demo", "examples.corridor:TASK", "--habit", "closes_doors"),
-            "corridor: habits are of MiniGrid's, LunarLander's and Hopper's experts; record it without them",
+            "corridor: habits are of the experts of MiniGrid, LunarLander, Hopper, highway-env; record it without them",
         ),
         (("demo", "doorkey", "--expert", "examples.corridor:nobody"), "has no attribute 'nobody'"),
         (

@@ -37,6 +37,7 @@ def blocks(page: str, kind: str) -> list[str]:
         ("lander.md", 3),
         ("lunarlander.md", 2),
         ("walking.md", 1),
+        ("driving.md", 2),
     ],
 )
 def test_commands_print_what_the_page_shows(capsys: pytest.CaptureFixture[str], page: str, number: int) -> None:

@@ -65,13 +65,26 @@ def lander() -> Domain:
     return domain
 
 
+def driving() -> Domain:
+    domain = domain_named("highway")
+    assert domain is not None
+    return domain
+
+
 def test_a_domain_is_found_by_what_is_of_it() -> None:
     env = make_environment("MiniGrid-Empty-5x5-v0")
     assert domain_of(FAMILIES["doorkey"].vocabulary) is domain_of_env(env) is minigrid()
     assert domain_of_id("MiniGrid-Empty-5x5-v0") is minigrid()
     assert domain_of_env(make_environment("LunarLanderContinuous-v3")) is domain_of_id("LunarLander-v3") is lander()
     assert domain_of(FAMILIES["lunarlander_continuous"].vocabulary) is lander()
+    assert domain_of_id("merge-v0") is domain_of_id("highway-fast-v0") is domain_of(FAMILIES["merge"].vocabulary)
     assert domains() == tuple(map(domain_named, MODULES))
+
+
+def test_an_environment_of_driving_is_of_its_domain() -> None:
+    pytest.importorskip("highway_env")
+    assert domain_of_env(make_environment("merge-v0")) is driving()
+    assert domain_of_env(gymnasium.make("parking-v0")) is None
 
 
 def test_what_is_of_no_domain_has_none() -> None:

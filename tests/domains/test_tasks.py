@@ -32,6 +32,8 @@ WORDLESS = replace(OWN, event_reader=object)  # type: ignore[arg-type]
         ("Hopper", "hopper", "Hopper-v5"),
         ("LunarLander-v3", "lunarlander", "LunarLander-v3"),
         ("LunarLanderContinuous", "lunarlander_continuous", "LunarLanderContinuous-v3"),
+        ("highway-fast", "highway", "highway-fast-v0"),
+        ("merge-v0", "merge", "merge-v0"),
         ("tests.domains.test_tasks:OWN", "own", "MiniGrid-DoorKey-5x5-v0"),
     ],
 )
@@ -42,7 +44,7 @@ def test_a_task_has_several_names(name: str, family: str, env_id: str) -> None:
 
 def test_every_environment_has_a_name_of_its_own() -> None:
     ids = [env_id for family in ENVIRONMENTS.values() for env_id in family]
-    assert len({short_name(env_id) for env_id in ids}) == len(ids) == 29
+    assert len({short_name(env_id) for env_id in ids}) == len(ids) == 31
     assert all(find_task(short_name(env_id)).env_id == env_id for env_id in ids)
 
 

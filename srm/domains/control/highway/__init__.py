@@ -1,0 +1,1 @@
+"""highway-env's highway-fast and merge: one car among others, with five actions."""

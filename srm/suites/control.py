@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from srm.suites.comparisons import FRESH
 from srm.suites.suite import suite
 
 LANDER = (
     "--ppo.discount 0.999 --ppo.gae-lambda 0.98 --frames 1000000"  # with a discount of 0.99 landing is out of sight
 )
-STYLES = {"gentle": "lunarlander", "frugal": "lunarlander_frugal"}
+FAST = "--envs envpool --frames 1000000"  # highway-env itself plays some fifty steps a second
 
 
-def _styles() -> dict[str, str]:
+def _styles(task: str, demonstrations: dict[str, str], flags: str) -> dict[str, str]:
     """Two styles x what pays; `srm eval RUN --demos DEMOS` compares what comes out with the demonstrator."""
-    curves = {"task": f"train lunarlander {LANDER}"}
-    for style, demos in STYLES.items():
+    curves = {"task": f"train {task} {flags}"}
+    for style, demos in demonstrations.items():
         for way in ("posterior", "signs", "regression"):
-            curves[f"{style}-{way}"] = f"learn lunarlander --demos {demos} --infer {way} {LANDER}"
-        curves[f"{style}-gail"] = f"train lunarlander --reward gail --demos {demos} {LANDER}"
-        curves[f"{style}-bc"] = f"train lunarlander --learner bc --demos {demos}"
+            curves[f"{style}-{way}"] = f"learn {task} --demos {demos} --infer {way} {flags}"
+        curves[f"{style}-gail"] = f"train {task} --reward gail --demos {demos} {flags}"
+        curves[f"{style}-bc"] = f"train {task} --learner bc --demos {demos}"
     return curves
 
 
@@ -33,15 +34,29 @@ CONTROL = (
     suite(
         "control-lunarlander",
         "Does a policy land in the style of whoever demonstrated, gentle or frugal?",
-        _styles(),
+        _styles("lunarlander", {"gentle": "lunarlander", "frugal": "lunarlander_frugal"}, LANDER),
         seeds=5,
-        first_seed=100,
+        first_seed=FRESH,
+    ),
+    suite(
+        "control-hopper",
+        "Does a policy hop in the style of whoever demonstrated, frugal or fast?",
+        _styles("hopper", {"frugal": "hopper", "fast": "hopper_fast"}, "--frames 1000000"),
+        seeds=5,
+        first_seed=FRESH,
+    ),
+    suite(
+        "control-highway",
+        "Does a policy drive in the style of whoever demonstrated, cautious or brisk?",
+        _styles("highway", {"cautious": "highway", "brisk": "highway_brisk"}, FAST),
+        seeds=5,
+        first_seed=FRESH,
     ),
     suite(
         "control-truth",
         "Are the values that a policy was trained on found again in ten of its landings?",
         _truth(),
         seeds=1,
-        first_seed=100,
+        first_seed=FRESH,
     ),
 )

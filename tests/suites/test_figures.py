@@ -60,7 +60,7 @@ def test_the_suites_are_those_of_the_paper_and_ours() -> None:
     assert list(SUITES) == [
         "motivating", "doorkey", "keycorridor", "obstructedmaze", "transfer-doorkey", "transfer-keycorridor",
         "transfer-obstructedmaze", "demonstrations", "constraints", "random-holes", "maze-machines",
-        "deciding", "propose", "control-lunarlander", "control-truth",
+        "deciding", "propose", "control-lunarlander", "control-hopper", "control-highway", "control-truth",
     ]  # fmt: skip
 
 

@@ -30,8 +30,9 @@ Kind = tuple[str, ...]  # the words of its command, behind `srm`
 def kind_of(curve: CurveCommand) -> Kind:
     own = find_task(curve.task).vocabulary.name != "minigrid"
     words = [curve.verb, curve.task if own else "doorkey", "--learner", curve.value("--learner", "ppo")]
-    if curve.value("--net") == "lstm":
-        words += ["--net", "lstm"]
+    for flag, value in (("--net", "lstm"), ("--envs", "envpool")):
+        if curve.value(flag) == value:
+            words += [flag, value]
     if curve.verb == "learn":
         return (*words, "--infer", curve.value("--infer", "posterior"))
     reward = curve.value("--reward", "task")

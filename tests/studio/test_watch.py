@@ -43,7 +43,7 @@ def test_a_run_is_stopped_resumed_and_replayed(browser: Any, served: Served, tmp
         page = look.page
         page.click("#tab-watch")
         page.select_option("#run-verb", "learn")
-        page.fill("#run-frames", "40000")
+        page.fill("#run-frames", "300000")  # long enough to be stopped: a quiet core plays 40,000 in a second
         page.click("#run-start")
         page.wait_for_selector("#run-curves svg", timeout=300_000)
         page.click("#run-rows button:has-text('stop')")

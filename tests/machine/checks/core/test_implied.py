@@ -87,7 +87,7 @@ constraint
 
 @pytest.mark.parametrize("name", [name for name in library() if name.endswith(("handset", "revised", "rm"))])
 def test_nothing_is_implied_once_all_values_are_known(name):
-    assert check(find_machine(name), MINIGRID_WORDS).of("implied") == ()
+    assert find_machine(name).check().of("implied") == ()
 
 
 def atom_of(text: str) -> tuple[Atom, Subject]:

@@ -46,10 +46,10 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _refuse_special(path: Path) -> None:
-    """As the system refuses: `/dev/null` moved over would be no device any more, for nobody."""
+    """As the system refuses: `/dev/null` moved over would be no device any more, for nobody; nor a link to it, as `/dev/stdout` may be."""
     with suppress(FileNotFoundError):
-        mode = os.lstat(path).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from srm.errors import SettingError
 from srm.files import refuse_written_over, write_whole
 from srm.machine.language.parse import find_machine
 from srm.runs.proposal import ProposalInputs, Proposing, propose_for, read_inputs
@@ -36,6 +37,8 @@ class Propose:
         settings = self.proposing
         if self.out is not None:
             refuse_written_over(self.out)
+            if self.page is not None and self.page.resolve() == self.out.resolve():
+                raise SettingError(f"-o and --page both name {self.out}; give the page a name of its own")
         inputs = read_inputs(settings)
         vocabulary = inputs.task.vocabulary
         other = None if self.against is None else find_machine(self.against, {vocabulary.name: vocabulary})
@@ -55,6 +58,7 @@ class Propose:
         if self.page is not None:
             from srm.report.proposal import proposal_page
 
+            self.page.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self.page, proposal_page(proposal).encode())
             print(f"page     {self.page}", file=sys.stderr)
         return 0

@@ -22,6 +22,7 @@ from srm.infer.propose.propose import Proposal, propose_machine
 from srm.infer.propose.reading import read_demonstrations
 from srm.machine.language.parse import find_machine
 from srm.machine.model import Machine
+from srm.machine.vocabulary import INFO
 from srm.runs.folder import policy_file
 from srm.settings import ONE_OR_MORE, ZERO_OR_MORE
 from srm.trajectory import Demonstrations
@@ -106,6 +107,10 @@ def propose_for(
     frames: int = RANDOM_FRAMES,
     match: bool = False,
 ) -> Proposal:
+    if task.vocabulary.name == INFO:
+        raise DemonstrationError(
+            f"{task.name} has words of `info` alone, which say what a step earns and not what a task consists of; write words for it (docs/own_task.md)"
+        )
     demonstrated = demonstrations.as_rollout()
     random = random_play(task, demonstrated, seed, frames)
     runs = []

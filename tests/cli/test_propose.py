@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import srm
 from srm.cli import main
 from srm.domains import demonstrations as demos
 from srm.domains.tasks import find_task
+from srm.errors import DemonstrationError
 from srm.machine.language.parse import load
+from srm.runs.proposal import propose_for
 from srm.trajectory import Demonstrations, Trajectory
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +91,18 @@ def test_a_page_replaces_no_pipe(here: Path, capsys: Capture) -> None:
     os.mkfifo("page.html")
     assert "page.html: it is a pipe or a device, not a file" in refused(capsys, "doorkey", "--page", "page.html")
     assert Path("page.html").is_fifo()
+
+
+def test_the_page_has_a_name_of_its_own(here: Path, capsys: Capture) -> None:
+    assert "both name a.srm; give the page a name" in refused(capsys, "doorkey", "-o", "a.srm", "--page", "./a.srm")
+    assert not Path("a.srm").exists()
+
+
+def test_words_of_info_alone_are_refused() -> None:
+    task = find_task("doorkey")
+    sums = replace(task, vocabulary=replace(task.vocabulary, name="info"))
+    with pytest.raises(DemonstrationError, match="words of `info` alone"):
+        propose_for(sums, demos.load(demos.shipped(task)))
 
 
 def test_the_folder_of_a_file_is_made(here: Path) -> None:

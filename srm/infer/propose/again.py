@@ -31,9 +31,11 @@ def find_again(way: Way, vocabulary: Vocabulary, runs: Sequence[PlayAccount]) ->
     """The last milestone that may have to be passed again, and what was considered."""
     stories = [story for play in runs for story in play.stories]
     remarks = []
-    for place, after in reversed(list(zip(way.fixed, way.fixed[1:], strict=False))):
+    links = way.links(way.fixed)
+    for index, (place, after) in reversed(list(enumerate(zip(way.fixed, way.fixed[1:], strict=False)))):
         event, following = way.skeleton[place], way.skeleton[after]
-        if event == following:
+        before = {beside.event for link in links[: index + 1] for beside in link.besides}
+        if following in {event, *before}:
             continue  # nothing would tell passing it again from going on
         passing = [story for story in stories if event in story.names]
         stuck = sum(not _follows(story, event, following) for story in passing)

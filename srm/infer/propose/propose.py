@@ -9,10 +9,11 @@ paid anew in hindsight, then undoing costs nothing, then no stretch is done agai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from srm.errors import DemonstrationError
+from srm.errors import DemonstrationError, MachineError
 from srm.infer.propose.again import Again, find_again
 from srm.infer.propose.attributes import Match, find_guards, find_matches
 from srm.infer.propose.explanation import explain, unmatched
@@ -56,7 +57,7 @@ def propose_machine(account: Account, task: str, env_id: str, match: bool = Fals
     refuse_nothing(account)
     thresholds, about_signals = find_thresholds(account)
     account = with_thresholds(account, thresholds)
-    structure = find_structure(account)
+    structure = find_structure(account, [threshold.event for threshold in thresholds])
     refuse_no_milestone(structure, task)
     refuse_no_end(structure, task)
     events = tuple(dict.fromkeys(event for way in structure.ways for event in way.events))
@@ -65,7 +66,7 @@ def propose_machine(account: Account, task: str, env_id: str, match: bool = Fals
     wanted = tuple(each for each in matches if each.broken) if match else ()
     again, about_again = _ways_back(structure, account)
     subject = _Subject(
-        f"{task}_proposed",
+        _named(task),
         vocabulary,
         _wording(account, thresholds, guards),
         _heading(account, structure, task, env_id),
@@ -76,17 +77,33 @@ def propose_machine(account: Account, task: str, env_id: str, match: bool = Fals
         sketch = draw_sketch(structure, account.vocabulary, options, holes)
         if options.matches and not any(rule.repays for rule in sketch.rules):
             continue  # nothing of it can be asked for
-        proved = subject.prove(sketch)
+        try:
+            proved = subject.prove(sketch)
+        except (
+            MachineError
+        ) as problem:  # holes and counters get names made of those of events, and an event may have one of these
+            what = re.sub(r"^<text>:\d+:\d+: ", "", problem.problems[0].splitlines()[0])
+            raise DemonstrationError(
+                f"an event of vocabulary {vocabulary.name} is called as the proposal for {task} calls something of its own: {what}"
+            ) from None
         if isinstance(proved, str):
             tried.append(f"{options} is not proved: {proved}")
             continue
         about_matches = tuple(unmatched(matches, sketch, wanted))
-        remarks = (*structure.remarks, *about_signals, *about_attributes, *about_matches, *about_again)
+        ruled = {rule.event for rule in sketch.rules}
+        unused = (why for event, why in structure.unused.items() if event not in ruled)
+        remarks = (*structure.remarks, *unused, *about_signals, *about_attributes, *about_matches, *about_again)
         explanation = explain(account, structure, sketch, options.again, remarks, (*tried, *proved.added))
         return Proposal(proved.machine, proved.text, explanation, account, structure, proved.report)
     raise DemonstrationError(
         f"no machine for {task} that the demonstrations suggest could be proved ({proved}); read them in a vocabulary of fewer words"
     )
+
+
+def _named(task: str) -> str:
+    """A name that a machine may have."""
+    name = re.sub(r"\W", "_", f"{task}_proposed", flags=re.ASCII)
+    return f"task_{name}" if name[0].isdigit() else name
 
 
 def refuse_nothing(account: Account) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from srm.infer.propose.again import Again
 from srm.infer.propose.attributes import Match
 from srm.infer.propose.facts import taking_turns, undoers
-from srm.infer.propose.stages import DONE, Stage, Waypoint, find_waypoints, stages_of
+from srm.infer.propose.stages import DONE, Future, Stage, Waypoint, find_waypoints, stages_of
 from srm.infer.propose.structure import Beside, Structure, of_all
 from srm.machine.vocabulary import Vocabulary
 
@@ -116,7 +116,7 @@ def draw_sketch(
     waypoints = find_waypoints(futures)
     earlier = {event for way in structure.ways for event in way.events_before_end}
     final = HolePlan(f"last_{end}", 0, LARGEST) if end in earlier else reward(end)
-    writer = _Writer(vocabulary, options, end, final, structure.end is not None, total)
+    writer = _Writer(vocabulary, options, end, final, structure.end is not None, total, tuple(futures))
     nodes = tuple(NodePlan(waypoint.name, tuple(writer.rules(waypoint))) for waypoint in waypoints)
     nodes = _with_matches(nodes, options.matches, vocabulary)
     ends = [rule.hole.name for node in nodes for rule in node.rules if rule.target == DONE]
@@ -186,6 +186,7 @@ class _Writer:
     final: HolePlan  # what the end pays; a hole of its own where the same event is a milestone on the way
     ends: bool  # whether demonstrations end with it
     total: int  # demonstrations that solve the task
+    futures: tuple[Future, ...]  # of the ways
 
     def rules(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         """What has precedence comes first."""
@@ -201,13 +202,17 @@ class _Writer:
                 events.add(rule.event)
                 yield rule
 
+    def _waited_for(self, waypoint: Waypoint) -> list[Stage]:
+        """The stage of each way that leads here, equal ones of several ways as often."""
+        return [future[k] for future in self.futures for k in range(len(future)) if future[k:] in waypoint.place]
+
     def _early_end(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         if self.end not in waypoint.targets and self.final == reward(self.end):
             yield RulePlan(self.end, self.final, DONE, "solved, whatever was left out")
 
     def _closers(self, waypoint: Waypoint) -> Iterator[RulePlan]:
         stories: Counter[str] = Counter()
-        for stage in waypoint.stages:
+        for stage in self._waited_for(waypoint):
             stories[stage.closer] += stage.stories
         for closer, count in stories.items():
             target = waypoint.targets[closer]
@@ -220,7 +225,8 @@ class _Writer:
         for stage in waypoint.stages:
             if stage.repeated and stage.again:
                 event = stage.repeated.event
-                count = sum(s.repeated.stories for s in waypoint.stages if s.repeated and s.repeated.event == event)
+                waited = self._waited_for(waypoint)
+                count = sum(s.repeated.stories for s in waited if s.repeated and s.repeated.event == event)
                 reason = f"in {of_all(count, self.total)}; {stage.again.reason}"
                 counter = None if stage.again.finite else CounterPlan(event)
                 limit = HolePlan(f"{event}_times", 1, ROUNDS, whole=True)

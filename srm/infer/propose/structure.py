@@ -9,8 +9,8 @@ Agreement is never asked of every story: of ten, one may be odd. What was undone
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from srm.infer.propose.facts import undoers, without_detours
 from srm.infer.propose.reading import Account, Story
@@ -117,6 +117,7 @@ class Structure:
     ways: tuple[Way, ...]
     end: str | None  # what ends the demonstrations
     remarks: tuple[str, ...]  # what was considered
+    unused: Mapping[str, str] = field(default_factory=dict)  # events that have no place in any way, and why
 
 
 def needed(count: int) -> int:
@@ -124,18 +125,19 @@ def needed(count: int) -> int:
     return count - int(count * ODD)
 
 
-def find_structure(account: Account) -> Structure:
+def find_structure(account: Account, thresholds: Collection[str] = ()) -> Structure:
+    """`thresholds`: the events among them that are comparisons of a signal."""
     vocabulary, stories = account.vocabulary, account.solved
     meaningful, remarks = _meaningful(account)
-    end = _end(account, meaningful)
+    end = _end(account, meaningful, thresholds)
     plain = [_plain(story, meaningful, end, vocabulary) for story in stories]
     common = _common(plain)
     plain = [_without_undone(events, common, vocabulary) for events in plain]
     groups = _split(list(range(len(plain))), plain)
     ways = [_way(group, stories, plain, end, vocabulary) for group in groups]
     used = {event for way in ways for event in way.events}
-    remarks += (_unused(e.name, stories, end) for e in vocabulary.events if e.name in meaningful - used)
-    return Structure(tuple(sorted(ways, key=lambda way: -len(way.numbers))), end, tuple(remarks))
+    unused = {e.name: _unused(e.name, stories, end) for e in vocabulary.events if e.name in meaningful - used}
+    return Structure(tuple(sorted(ways, key=lambda way: -len(way.numbers))), end, tuple(remarks), unused)
 
 
 # Which events matter
@@ -174,13 +176,15 @@ def of_all(count: int, total: int) -> str:
     return f"all {total} demonstrations" if count == total else f"{count} of {total} demonstrations"
 
 
-def _end(account: Account, meaningful: frozenset[str]) -> str | None:
-    """The event at the last step of nearly all stories; of several the one that play has least, which says more."""
+def _end(account: Account, meaningful: frozenset[str], thresholds: Collection[str]) -> str | None:
+    """The event at the last step of nearly all stories; of several no threshold, and the one that play has least, which says more."""
     stories = account.solved
     last = Counter(o.event for s in stories for o in s.occurrences if o.step == s.length - 1 and o.event in meaningful)
     played = account.random.shares if account.random else {}
     often = [event for event, count in last.items() if count >= needed(len(stories))]
-    return min(often, key=lambda event: (-last[event], played.get(event, 0.0), event), default=None)
+    return min(
+        often, key=lambda event: (event in thresholds, -last[event], played.get(event, 0.0), event), default=None
+    )
 
 
 def _unused(event: str, stories: Sequence[Story], end: str | None) -> str:

@@ -166,3 +166,37 @@ def test_balances_say_what_undoes_and_what_happens_again() -> None:
     assert [event.name for event in WORDS.events if happens_again(event.name, WORDS)] == ["unlock"]
     both = replace(WORDS, balances=(Balance(("take", "press"), ("drop",)), Balance(("take",), ("drop",))))
     assert undoers("drop", both) == ("take",)
+
+
+def test_what_ends_a_task_is_an_event_before_it_is_a_threshold() -> None:
+    words = replace(WORDS, events=(*WORDS.events, Event("win", "wins")), signals=(SIGNAL,))
+    stories = [replace(story("press win", n, signals=[0.0, 0.1, 0.2, 0.2, 0.2, 1.0]), length=6) for n in range(5)]
+    stories = [replace(s, occurrences=(Occurrence(0, "press"), Occurrence(5, "win"))) for s in stories]
+    low = replace(story("", 0, solved=False), length=100, signals=np.linspace(0, 0.3, 100)[:, None])
+    proposal = proposed(replace(account_of(stories, words=words), random=PlayAccount((low,), shares([low], words))))
+    assert rules(proposal, "before_win")[0] == "win // ?win -> done"
+
+
+def test_two_ways_that_meet_are_counted_together() -> None:
+    proposal = proposed(account(*["take press goal"] * 5, *["take open goal"] * 5))
+    assert "# ends all 10 demonstrations" in proposal.text
+    assert "# in all 10 demonstrations" in proposal.text
+    assert "ends 5 of 10" not in proposal.text
+
+
+def test_nothing_is_done_again_until_what_also_comes_before_it() -> None:
+    proposal = proposed(account(*["unlock press goal"] * 7, *["press unlock press goal"] * 3))
+    assert "another unlock" not in proposal.text
+
+
+def test_a_task_may_be_called_anything() -> None:
+    assert (
+        propose_machine(account(*["take goal"] * 5), "3 door-keys", "House-v0").machine.name
+        == "task_3_door_keys_proposed"
+    )
+
+
+def test_an_event_that_is_called_like_a_hole_of_ours_gets_a_sentence() -> None:
+    words = replace(WORDS, events=(*WORDS.events, Event("undo_take", "something else")))
+    with pytest.raises(DemonstrationError, match=r"of its own: there are two holes named undo_take; rename one$"):
+        proposed(account(*["take undo_take goal"] * 5, words=words))

@@ -77,13 +77,13 @@ def test_of_what_happens_at_the_last_step_the_rarer_in_play_is_the_end() -> None
         structure = find_structure(account(*["take press+goal"] * 4, random=played, random_length=40))
         assert structure.end == end
         assert one_way(structure).skeleton == ("take", end)
-        assert f"{other}: left out, it happens at the last step alone, with {end}" in structure.remarks
+        assert f"{other}: left out, it happens at the last step alone, with {end}" in structure.unused.values()
 
 
 def test_what_is_only_undone_again_is_left_out_with_a_remark() -> None:
     structure = find_structure(account(*["take drop take goal"] * 4))
     assert one_way(structure).skeleton == ("take", "goal")
-    assert any(remark.startswith("drop: left out, it is done and undone again") for remark in structure.remarks)
+    assert any(remark.startswith("drop: left out, it is done and undone again") for remark in structure.unused.values())
 
 
 def test_demonstrations_that_exclude_each_other_are_two_ways() -> None:

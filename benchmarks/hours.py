@@ -1,6 +1,6 @@
 """How long every suite takes: the speed of each kind of run, measured here, and from it the hours of each suite.
 
-    python -m benchmarks.hours [--frames 100000]
+    python -m benchmarks.hours [--frames 20000]
 
 A kind is what decides the speed: learner, network, what pays, and how holes are inferred. Each is timed in DoorKey-8x8, whose larger relatives step
 as fast, or in the task itself outside MiniGrid; the machine of another curve is stood for by one with values. What is counted is processor time, which other
@@ -24,6 +24,7 @@ from srm.suites.shipped import SUITES
 from srm.suites.suite import CurveCommand, Suite
 
 SLOTS = 32  # of the cluster
+ENOUGH = 4.0  # processor seconds by which a run is longer than another, so that what starting takes from time to time does not count
 Kind = tuple[str, ...]  # the words of its command, behind `srm`
 
 
@@ -42,8 +43,11 @@ def kind_of(curve: CurveCommand) -> Kind:
 
 
 def speed(kind: Kind, frames: int) -> float:
-    """Frames a processor second of the command on one core, without what it takes to start."""
-    (short, begun), (long, ended) = (played(kind, count) for count in (frames // 4, frames))
+    """Frames a processor second of the command on one core, without what it takes to start: of a run that is long enough, less a short one."""
+    (short, begun) = (long, ended) = played(kind, frames)
+    while ended - begun < ENOUGH:
+        frames *= 4
+        long, ended = played(kind, frames)
     return (long - short) / (ended - begun)
 
 
@@ -94,7 +98,7 @@ def page(frames: int) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, default=100_000)
+    parser.add_argument("--frames", type=int, default=20_000, help="of the shortest run of each kind")
     for line in page(parser.parse_args(arguments).frames):
         print(line, flush=True)
 
